@@ -1,0 +1,108 @@
+# derived.py - facts about structured equations that readers would recompute.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The `derived` field of an equation (spec 04 section 6.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shardtype import compat
+from shardtype.types import JsonObject, TypeTable, dim
+from shardtype.sources import mask_addresses
+
+
+def derived(eqn: Any, types: TypeTable) -> JsonObject | None:
+    """The field for `eqn`, None for an equation that needs none."""
+    rule = _RULES.get(eqn.primitive.name)
+    return None if rule is None else rule(eqn.params, types)
+
+
+def _scan(params: dict[str, Any], types: TypeTable) -> JsonObject:
+    if "ft_in" in params:
+        consts, carry, xs = (len(c) for c in params["ft_in"].unpack())
+        _, ys = (len(c) for c in params["ft_out"].unpack())
+    else:  # Releases before the trees: counts, the rest follows from the body.
+        body, _ = compat.inner_jaxpr(params["jaxpr"])
+        consts, carry = params["num_consts"], params["num_carry"]
+        xs = len(body.invars) - consts - carry
+        ys = len(body.outvars) - carry
+    return {"num_consts": consts, "num_carry": carry, "num_xs": xs, "num_ys": ys}
+
+
+def _cond(params: dict[str, Any], types: TypeTable) -> JsonObject:
+    return {"num_branches": len(params["branches"])}
+
+
+def _while(params: dict[str, Any], types: TypeTable) -> JsonObject:
+    return {"cond_nconsts": params["cond_nconsts"], "body_nconsts": params["body_nconsts"]}
+
+
+def _shard_map(params: dict[str, Any], types: TypeTable) -> JsonObject | None:
+    mesh = _body_mesh(params)
+    return None if compat.is_empty_mesh(mesh) else {"body_mesh": types.mesh(mesh)}
+
+
+def _body_mesh(params: dict[str, Any]) -> Any:
+    """The mesh of a shard_map's body: the given one, newly manual axes Manual."""
+    body, _ = compat.inner_jaxpr(params["jaxpr"])
+    meshes = [getattr(e.ctx, "cur_abstract_mesh", None) for e in body.eqns]
+    meshes += [getattr(getattr(v.aval, "sharding", None), "mesh", None) for v in body.invars]
+    for mesh in meshes:
+        if not compat.is_empty_mesh(mesh):
+            return mesh
+    mesh = getattr(params["mesh"], "abstract_mesh", params["mesh"])
+    manual = params.get("newly_manual_axes", params.get("manual_axes", ()))
+    kind = compat.require_jax().sharding.AxisType.Manual
+    return mesh.update_axis_types({name: kind for name in manual})
+
+
+class _Operand:
+    """Stands for the k-th index operand of a Ref access."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def _ref_access(params: dict[str, Any], types: TypeTable) -> JsonObject:
+    """How the index operands of get, swap and addupdate form indexers.
+
+    The tree in the parameters knows; in a file it would only be text.
+    """
+    tree = params["tree"]
+    operands = [_Operand(i) for i in range(tree.num_leaves)]
+    try:
+        transforms = compat.require_jax().tree_util.tree_unflatten(tree, operands)
+        return {"transforms": [_transform(t) for t in transforms]}
+    except Exception:  # A transform that wants real arrays in its fields.
+        return {"transforms": [{"repr": mask_addresses(str(tree))}]}
+
+
+def _transform(transform: Any) -> JsonObject:
+    if type(transform).__name__ != "NDIndexer":
+        return {"repr": mask_addresses(repr(transform))}
+    return {
+        "index": [_index(i) for i in transform.indices],
+        "shape": [dim(n) for n in transform.shape],
+        "int_shape": [_number(n) for n in transform.int_indexer_shape],
+    }
+
+
+def _index(index: Any) -> Any:
+    if type(index).__name__ == "Slice":
+        return {"slice": [_number(index.start), _number(index.size), _number(index.stride)]}
+    return _number(index)
+
+
+def _number(value: Any) -> Any:
+    return {"operand": value.index} if isinstance(value, _Operand) else dim(value)
+
+
+_RULES = {
+    "scan": _scan,
+    "cond": _cond,
+    "while": _while,
+    "shard_map": _shard_map,
+    "get": _ref_access,
+    "swap": _ref_access,
+    "addupdate": _ref_access,
+}

@@ -1,0 +1,272 @@
+# trace.py - tracing a function in mode plain, native or auto.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modes of the export (spec 08 sections 1 and 7). No part of JAX is replaced."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from shardtype import compat, paths, specs
+from shardtype.errors import ExportError, NeedsMesh, Rejected
+
+MODES = ("auto", "plain", "native")
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# What JAX's refusals of an annotation without a mesh speak of.
+_ANNOTATION = re.compile(r"mesh|shard|PartitionSpec|axis name|in_specs", re.IGNORECASE)
+
+
+@dataclass
+class Trace:
+    """A traced function.
+
+    `places` are (JAX's name, our path) of all argument leaves; `mesh` is the
+    context mesh (None in mode plain); `jit_params` are those of the outermost
+    jit, which is no equation of the program.
+    """
+
+    jaxpr: Any
+    name: str | None
+    in_tree: Any
+    out_tree: Any
+    places: list[tuple[str, str]]
+    mode: str
+    mesh: Any = None
+    jit_params: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    mode: str,
+    mesh: Any,
+    in_specs: Any,
+) -> Trace:
+    """Trace in the given mode; see `shardtype.export` for what each means."""
+    compat.require_jax()
+    if mode == "record":
+        raise ExportError("mode 'record' does not exist yet: use 'plain' or 'native'")
+    if mode not in MODES:
+        raise ExportError(f"unknown mode '{mode}': use {', '.join(MODES)}")
+    if not callable(fn):
+        raise ExportError(f"cannot export a {type(fn).__name__}: it is not a function")
+    if mode == "native":
+        if mesh is None:
+            raise NeedsMesh("mode native needs a mesh")
+        return _native(fn, args, kwargs, mesh, in_specs)
+    if mode == "plain":
+        return _plain(fn, args, kwargs)
+    return _auto(fn, args, kwargs, mesh, in_specs)
+
+
+def _auto(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mesh: Any,
+    in_specs: Any,
+) -> Trace:
+    try:
+        out = _plain(fn, args, kwargs)
+    except Exception as e:
+        if not is_annotation_error(e):
+            raise
+        first = first_line(e)
+        if mesh is None or in_specs is None:
+            raise NeedsMesh(
+                f"no plain trace: {first}{_at(e)}\n"
+                "the function has sharding annotations: give --mesh and --in to export"
+                " in native mode"
+            ) from e
+        out = _native(fn, args, kwargs, mesh, in_specs)
+        out.notes.append(f"no plain trace ({first}); exported in mode native")
+        return out
+    if mesh is not None or in_specs is not None:
+        out.notes.append("mesh and specs are not in the file: a plain trace needs none")
+    return out
+
+
+def _plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace:
+    jax = compat.require_jax()
+    structs, keyed = jax.tree_util.tree_map(_unsharded, (args, kwargs))
+    current = jax.sharding.get_abstract_mesh()
+    if compat.is_empty_mesh(current):
+        return _run(fn, structs, keyed, "plain", None)
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
+        return _run(fn, structs, keyed, "plain", None)
+
+
+def _native(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mesh: Any,
+    in_specs: Any,
+) -> Trace:
+    jax = compat.require_jax()
+    abstract = specs.to_mesh(mesh)
+    places = paths.argument_places(fn, args, kwargs)
+    wanted = specs.assign(in_specs, [p for _, p in places], args)
+    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    if len(leaves) != len(places):
+        raise ExportError("cannot match the arguments with the function's parameters")
+    leaves = [
+        _sharded(leaf, abstract, spec, path)
+        for leaf, spec, (_, path) in zip(leaves, wanted, places, strict=True)
+    ]
+    structs, keyed = jax.tree_util.tree_unflatten(tree, leaves)
+    with jax.sharding.use_abstract_mesh(abstract):
+        try:
+            return _run(fn, structs, keyed, "native", abstract)
+        except Exception as e:
+            if isinstance(e, ExportError) or not raised_by_jax(e):
+                raise
+            raise Rejected(
+                f"JAX rejects the program: {type(e).__name__}: {first_line(e)}{_at(e)}."
+                " This is JAX's first error only; `shardtype check` on a plain trace shows all."
+            ) from e
+
+
+def _run(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mode: str,
+    mesh: Any,
+) -> Trace:
+    jax = compat.require_jax()
+    # A jitted function is traced as it is: its static arguments stay static
+    # and its own equations are the program.
+    jitted = fn if hasattr(fn, "trace") and hasattr(fn, "lower") else jax.jit(fn)
+    with compat.full_tracebacks():
+        traced = jitted.trace(*args, **kwargs)
+    params = getattr(traced, "_params", None)
+    return Trace(
+        jaxpr=traced.jaxpr,
+        name=getattr(traced, "fun_name", None),
+        in_tree=getattr(traced, "in_tree", None),
+        out_tree=getattr(traced, "out_tree", None),
+        places=paths.argument_places(fn, args, kwargs),
+        mode=mode,
+        mesh=mesh,
+        jit_params=params if isinstance(params, dict) else {},
+    )
+
+
+def _type_of(leaf: Any) -> Any:
+    """The type of an argument leaf, None if it is to be passed on as it is.
+
+    Python scalars stay what they are (they may be static arguments), and so do
+    Refs and values of high-level types.
+    """
+    jax = compat.require_jax()
+    if isinstance(leaf, (bool, int, float, complex, str)):
+        return None
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf
+    try:
+        aval = jax.typeof(leaf)
+    except TypeError:  # A static argument, or something that JAX will refuse.
+        return None
+    return aval if type(aval).__name__ == "ShapedArray" else None
+
+
+def _unsharded(leaf: Any) -> Any:
+    aval = _type_of(leaf)
+    if aval is None:
+        return leaf
+    weak = bool(getattr(aval, "weak_type", False))
+    return compat.require_jax().ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=weak)
+
+
+def _sharded(leaf: Any, mesh: Any, spec: Any, path: str) -> Any:
+    """`leaf` as a struct on `mesh`; without a spec: its own, else replicated."""
+    jax = compat.require_jax()
+    if spec is not None and isinstance(leaf, (bool, int, float, complex)):
+        leaf = jax.numpy.asarray(leaf)
+    aval = _type_of(leaf)
+    if aval is None:
+        return leaf
+    if spec is None:
+        spec = getattr(getattr(aval, "sharding", None), "spec", None)
+    spec = jax.sharding.PartitionSpec() if spec is None else spec
+    try:
+        sharding = jax.sharding.NamedSharding(mesh, spec)
+        out = jax.ShapeDtypeStruct(
+            aval.shape,
+            aval.dtype,
+            weak_type=bool(getattr(aval, "weak_type", False)),
+            sharding=sharding,
+        )
+        specs.check_divides(aval.shape, spec, mesh)
+    except ExportError as e:
+        raise ExportError(f"argument '{path}': {e}") from None
+    except (ValueError, TypeError) as e:
+        raise ExportError(f"argument '{path}': {first_line(e)}") from e
+    return out
+
+
+# Whose error is it?
+
+
+def _frames(error: BaseException) -> list[tuple[str, int]]:
+    """(file, line) of the frames of an exception, outermost first."""
+    out = []
+    tb: TracebackType | None = error.__traceback__
+    while tb is not None:
+        out.append((tb.tb_frame.f_code.co_filename, tb.tb_lineno))
+        tb = tb.tb_next
+    return out
+
+
+def raised_by_jax(error: BaseException) -> bool:
+    """Whether JAX raised `error`, not the user's code.
+
+    Decided by the innermost frame that is neither the standard library nor
+    NumPy, which JAX calls too.
+    """
+    ours = compat.jax_dirs()
+    std = os.path.dirname(os.__file__) + os.sep
+    for file, _ in reversed(_frames(error)):
+        if file.startswith(ours):
+            return True
+        foreign = os.sep + "site-packages" + os.sep + "numpy" in file or file.startswith("<frozen")
+        if not foreign and not (file.startswith(std) and "site-packages" not in file):
+            return False
+    return False
+
+
+def is_annotation_error(error: BaseException) -> bool:
+    """Whether JAX refused a sharding annotation for want of a mesh."""
+    return raised_by_jax(error) and bool(_ANNOTATION.search(str(error)))
+
+
+def first_line(error: BaseException) -> str:
+    """First line of the message, without a full stop."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def user_place(error: BaseException) -> tuple[str, int] | None:
+    """(file, line) of the innermost frame of the user's code."""
+    skip = (*compat.jax_dirs(), _HERE, os.path.dirname(os.__file__) + os.sep)
+    for file, line in reversed(_frames(error)):
+        if not file.startswith(skip) and not file.startswith("<frozen"):
+            return file, line
+    return None
+
+
+def _at(error: BaseException) -> str:
+    place = user_place(error)
+    if place is None:
+        return ""
+    file, line = place
+    here = os.path.join(os.getcwd(), "")
+    return f" at {file[len(here):] if file.startswith(here) else os.path.basename(file)}:{line}"
