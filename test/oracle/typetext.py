@@ -1,0 +1,154 @@
+# typetext.py - meshes and array types as text, read and printed both ways.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The notation of the verdict files (README.md, "Notation").
+
+A mesh is `X=2,Y=2:Auto` (Explicit when no kind is given, empty text: no mesh).
+A type is what JAX prints as the short type, with `~` in front when it is weak
+and `np:` in front of everything when the value has no mesh.
+"""
+
+import functools
+import re
+
+import jax
+from jax._src import core, dtypes
+from jax._src.partition_spec import UnreducedKind
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
+import numpy as np
+
+KINDS = {"": UnreducedKind.sum, "max": UnreducedKind.max, "min": UnreducedKind.min}
+
+_LONG = {
+    "f": "float", "i": "int", "u": "uint", "c": "complex",
+}
+_TYPE = re.compile(
+    r"(?P<np>np:)?(?P<weak>~)?(?P<dtype>key<\w+>|\w+)(?:<(?P<space>\w+)>)?"
+    r"\[(?P<dims>[^\]]*)\](?:\{(?P<sets>[^}]*)\})?$")
+
+
+class TypeTextError(Exception):
+  """The text is not a type on this mesh (JAX refuses to build it)."""
+
+
+@functools.cache
+def parse_mesh(text):
+  """`X=2,Y=2:Auto` -> AbstractMesh; the empty text is the empty mesh."""
+  if not text:
+    return AbstractMesh((), ())
+  names, sizes, kinds = [], [], []
+  for axis in text.split(","):
+    name, rest = axis.split("=")
+    size, _, kind = rest.partition(":")
+    names.append(name)
+    sizes.append(int(size))
+    kinds.append(AxisType[kind or "Explicit"])
+  return AbstractMesh(tuple(sizes), tuple(names), axis_types=tuple(kinds))
+
+
+def explicit_axes(mesh):
+  return [n for n, t in zip(mesh.axis_names, mesh.axis_types)
+          if t == AxisType.Explicit]
+
+
+@functools.cache
+def parse_dtype(text):
+  if text.startswith("key<"):
+    impls = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
+    return jax.random.key_impl(jax.random.key(0, impl=impls[text[4:-1]])) and \
+        jax.eval_shape(
+            lambda: jax.random.key(0, impl=impls[text[4:-1]])).dtype
+  if text == "bool":
+    return np.dtype(bool)
+  if text == "bf16":
+    return dtypes.bfloat16.dtype if hasattr(dtypes.bfloat16, "dtype") \
+        else np.dtype(dtypes.bfloat16)
+  match = re.match(r"([fiuc])(\d.*)$", text)
+  name = _LONG[match[1]] + match[2]
+  custom = getattr(jax.numpy, name, None)
+  return np.dtype(custom.dtype if hasattr(custom, "dtype") else name)
+
+
+def _names(text):
+  return tuple(text.strip("()").split(","))
+
+
+def _entry(text):
+  names = _names(text)
+  return names if len(names) > 1 else names[0]
+
+
+def _parse_sets(text):
+  unreduced, reduced, kind = frozenset(), frozenset(), None
+  for item in re.split(r", (?=[VUR])", text) if text else []:
+    head, _, axes = item.partition(":")
+    if head == "R":
+      reduced = frozenset(_names(axes))
+    else:
+      kind = KINDS[head[1:].lstrip("_")]
+      unreduced = frozenset(_names(axes))
+  return unreduced, reduced, kind
+
+
+@functools.cache
+def parse_type(text, mesh):
+  """Text -> ShapedArray on `mesh`; TypeTextError when JAX refuses the type."""
+  match = _TYPE.match(text)
+  if not match:
+    raise TypeTextError(text)
+  shape, entries = [], []
+  for dim in re.findall(r"\d+(?:@(?:\([^)]*\)|\w+))?", match["dims"]):
+    size, _, axes = dim.partition("@")
+    shape.append(int(size))
+    entries.append(_entry(axes) if axes else None)
+  unreduced, reduced, kind = _parse_sets(match["sets"])
+  spec = PartitionSpec(*entries, unreduced=unreduced, reduced=reduced,
+                       unreduced_kind=kind)
+  sharding = None if match["np"] else NamedSharding(mesh, spec)
+  space = core.MemorySpace[match["space"].capitalize()] if match["space"] \
+      else core.MemorySpace.Device
+  try:
+    return core.ShapedArray(tuple(shape), parse_dtype(match["dtype"]),
+                            weak_type=bool(match["weak"]), sharding=sharding,
+                            memory_space=space)
+  except ValueError as err:
+    raise TypeTextError(text) from err
+
+
+def print_type(aval, mesh):
+  """ShapedArray -> text; `mesh` is the context mesh that goes without saying."""
+  own = aval.sharding.mesh
+  if not own.empty and own != mesh:
+    raise ValueError(f"{aval} is on the mesh {own}, the context is {mesh}")
+  prefix = "np:" if own.empty and not mesh.empty else ""
+  weak = "~" if getattr(aval, "weak_type", False) else ""
+  return prefix + weak + aval.str_short(short_dtypes=True)
+
+
+def print_spec(spec, mesh):
+  """A PartitionSpec as JAX prints it, the names in its sets in mesh order."""
+  def names(axes):
+    return "{" + ", ".join(repr(n) for n in mesh.axis_names if n in axes) + "}"
+  parts = repr(tuple(spec.partitions))[1:-1]
+  sets = []
+  if spec.unreduced:
+    sets.append(f"unreduced={names(spec.unreduced)}")
+  if spec.reduced:
+    sets.append(f"reduced={names(spec.reduced)}")
+  if spec.unreduced_kind:
+    sets.append(f"unreduced_kind={spec.unreduced_kind.name}")
+  if sets and parts:
+    parts += " " if parts.endswith(",") else ", "
+  return f"P({parts}{', '.join(sets)})"
+
+
+def print_param(value, mesh):
+  """A parameter's value as it stands in a printed jaxpr."""
+  if isinstance(value, NamedSharding):
+    return print_spec(value.spec, mesh)
+  if isinstance(value, PartitionSpec):
+    return print_spec(value, mesh)
+  if isinstance(value, (tuple, list)) and any(
+      isinstance(v, NamedSharding) for v in value):
+    inner = ", ".join(print_param(v, mesh) for v in value)
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+  return str(value)
