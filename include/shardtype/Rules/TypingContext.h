@@ -1,0 +1,219 @@
+// TypingContext.h - what a rule sees of its equation.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_RULES_TYPINGCONTEXT_H
+#define SHARDTYPE_RULES_TYPINGCONTEXT_H
+
+#include "shardtype/Rules/Cost.h"
+#include "shardtype/Rules/Primitive.h"
+#include "shardtype/Support/Diagnostic.h"
+#include "shardtype/Types/Resolve.h"
+#include "shardtype/Types/Text.h"
+
+namespace shardtype {
+
+/// A type, and whether its sharding is open (spec 04, 8.2, rule F).
+struct Typed {
+  TypeId type;
+  bool open = false;
+  friend bool operator==(const Typed &, const Typed &) = default;
+};
+
+enum class JaxVersion : uint8_t { V0_11, V0_12 };
+
+/// A sharding parameter: three states, since text hides some.
+struct ShardingParam {
+  enum State : uint8_t { None, Given, Hidden } state = None;
+  MeshId mesh;        // Given: as recorded (maybe concrete); rewritten by `on`.
+  PartitionSpec spec; // Given.
+  Value::By by = Value::Unsaid;
+  bool given() const { return state == Given; }
+};
+
+/// What a rule cannot know by itself; Check implements it.
+class TypingHost {
+public:
+  virtual ~TypingHost();
+  struct Body {
+    ArrayRef<Typed> results;
+    bool hadErrors = false; // Silence what follows from them.
+  };
+  /// Types a body for these arguments under `mesh` (once per distinct tuple)
+  /// and notes it as held by the current equation.
+  virtual FailureOr<Body> typeBody(JaxprId body, ArrayRef<Typed> args,
+                                   MeshId mesh) = 0;
+  /// A recorded mesh as it is now: itself, or under re-typing spec 04, 8.1.
+  virtual MeshId rewriteMesh(MeshId recorded) = 0;
+  /// The equation of `body` that made result `index` of a body other than its
+  /// argument: for notes such as "X came in here". Invalid: it is an input.
+  virtual EqnId producer(JaxprId body, unsigned result) = 0;
+};
+
+class TypingContext;
+
+/// Fills in a diagnostic and then turns into the failure a rule returns:
+/// `return cx.error(diag::DotBatch, ...).mark(0, l).fix(sharding);`
+class ErrorBuilder {
+public:
+  ErrorBuilder(TypingContext &cx, Diagnostic &diagnostic)
+      : cx_(cx), diagnostic_(diagnostic) {}
+  /// Points at a dim of an operand (-1: the whole operand).
+  ErrorBuilder &mark(int operand, int dim = -1);
+  ErrorBuilder &markParam(StringRef key);
+  ErrorBuilder &note(std::string message, StackId stack = {});
+  /// A legal result sharding for the only result, priced by the row's dims; of
+  /// several the first is assumed from there on. Shape and dtype must be known
+  /// (they are, in and after a sharding rule).
+  ErrorBuilder &fix(const Sharding &result);
+  ErrorBuilder &fixes(ArrayRef<Sharding> results);
+  /// Give an operand another sharding first; priced as a reshard. The result is
+  /// then not assumed.
+  ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding);
+  ErrorBuilder &fix(Fix fix);
+  /// JAX has no rule, but this would be sound: taken as the result from there
+  /// on, so that allowing the kind makes the program pass.
+  ErrorBuilder &sound(const Sharding &result);
+  ErrorBuilder &soundTypes(ArrayRef<TypeId> results);
+  Diagnostic &diagnostic() { return diagnostic_; }
+
+  operator LogicalResult() const { return failure(); }
+  template <typename T> operator FailureOr<T>() const { return failure(); }
+
+private:
+  TypingContext &cx_;
+  Diagnostic &diagnostic_;
+};
+
+/// One equation while its types are found. Rules take it by reference and keep
+/// nothing of it.
+class TypingContext {
+public:
+  struct Options {
+    JaxVersion jax = JaxVersion::V0_12;
+    bool retyped = false; // Recorded types are not to be relied on.
+  };
+
+  TypingContext(Context &context, const Program &program,
+                const Primitive &primitive, ParamsId params,
+                ArrayRef<Typed> operands, MeshId mesh, unsigned numResults,
+                const Options &options, TypingHost &host);
+
+  Context &context() { return context_; }
+  const Program &program() const { return program_; }
+  const Primitive &primitive() const { return primitive_; }
+  StringRef name() const { return primitive_.info.name; }
+  const Options &options() const { return options_; }
+  TypingHost &host() { return host_; }
+
+  unsigned numOperands() const { return operands_.size(); }
+  unsigned numResults() const { return results_.size(); }
+  TypeId operandId(unsigned i) const { return operands_[i].type; }
+  Typed operandTyped(unsigned i) const { return operands_[i]; }
+  ArrayRef<Typed> operands() const { return operands_; }
+  /// The type of an operand; Check has made sure that it is no poison.
+  const Type &operand(unsigned i) const;
+  const Sharding &sharding(unsigned i) const { return operand(i).sharding; }
+  ArrayRef<int64_t> shape(unsigned i) const { return operand(i).shape; }
+
+  /// The context mesh of the equation; invalid: none.
+  MeshId mesh() const { return mesh_; }
+  /// The parameters as the row's struct.
+  template <typename P> const P &params() const {
+    assert(decoded_ && "the row decodes no parameters");
+    return *static_cast<const P *>(decoded_.get());
+  }
+  ParamsId paramsId() const { return params_; }
+
+  // What the standard steps have found so far, for later rules of the row.
+  const Shape &resultShape() const { return resultShape_; }
+  DType resultDType() const { return resultDType_; }
+  bool haveShape() const { return haveShape_; }
+
+  /// The one mesh of the operands, or invalid (spec 01, 2.9.2). Differing
+  /// meshes are an error; if all are wholly Auto the result is "no mesh".
+  FailureOr<MeshId> operandMesh();
+  /// The mesh rules build results on: that of the operands, else the context's.
+  MeshId ruleMesh();
+  /// Step 5 of spec 01, 3.0: does some mesh have an Explicit axis?
+  bool rulesApply();
+  /// Steps 3 of spec 01, 3.0: every operand's mesh against the context's.
+  LogicalResult checkContextMesh();
+
+  /// A sharding parameter on a value of this rank, on the rewritten mesh, with
+  /// the checks of spec 01, 2.4, 2.6 and 2.7. Reports under `key`.
+  FailureOr<Sharding> resolveParam(const ShardingParam &param, unsigned rank,
+                                   StringRef key);
+  /// The recorded sharding of a result's binder on the equation's mesh, where a
+  /// text hid the parameter; nothing if no type is recorded.
+  std::optional<Sharding> recordedSharding(unsigned result);
+  TypeId recordedResult(unsigned result) const;
+  void setRecordedResults(ArrayRef<TypeId> types) { recorded_ = types; }
+
+  void setResult(unsigned i, TypeId type, bool open = false);
+  /// Composes a type and makes the checks of spec 01, 2.6 on it.
+  FailureOr<TypeId> makeType(ArrayRef<int64_t> shape, DType dtype,
+                             const Sharding &sharding, bool weak = false,
+                             MemorySpace memory = MemorySpace::Device);
+  /// An operand's type with another shape and sharding, checked likewise.
+  FailureOr<TypeId> updateType(unsigned operand, ArrayRef<int64_t> shape,
+                               const Sharding &sharding);
+
+  /// Reports; arguments fill {0}, {1}... and may be texts, numbers, TypeIds,
+  /// specs (as Sharding) and axis sets (of the operands' mesh).
+  template <typename... Args>
+  ErrorBuilder error(diag::Code code, const Args &...args) {
+    return report(code, {arg(args)...});
+  }
+  ErrorBuilder report(diag::Code code, std::vector<std::string> args);
+
+  std::string arg(StringRef text) { return text.str(); }
+  std::string arg(const std::string &text) { return text; }
+  std::string arg(const char *text) { return text; }
+  std::string arg(TypeId type) { return str(context_, type); }
+  std::string arg(AxisSet axes) { return str(context_, ruleMesh(), axes); }
+  std::string arg(const AxisList &axes) {
+    return axes.empty() ? "None" : str(context_, ruleMesh(), axes);
+  }
+  std::string arg(const Sharding &sharding) {
+    return str(context_, toSpec(context_, sharding));
+  }
+  template <typename T>
+    requires std::is_integral_v<T>
+  std::string arg(T number) {
+    return std::to_string(number);
+  }
+
+  // For the engine.
+  const std::vector<Diagnostic> &diagnostics() const { return diagnostics_; }
+  std::vector<Diagnostic> &diagnostics() { return diagnostics_; }
+  ArrayRef<Typed> results() const { return results_; }
+  /// Decodes parameters and runs the row; results that are still invalid when
+  /// it fails are poison or open, as the caller decides.
+  LogicalResult run();
+
+private:
+  friend class ErrorBuilder;
+  LogicalResult runStandard(const Standard &rules);
+  TypeId composed(const Sharding &sharding);
+
+  Context &context_;
+  const Program &program_;
+  const Primitive &primitive_;
+  ParamsId params_;
+  ArrayRef<Typed> operands_;
+  MeshId mesh_;
+  const Options &options_;
+  TypingHost &host_;
+  std::shared_ptr<const void> decoded_;
+  SmallVector<Typed, 2> results_;
+  ArrayRef<TypeId> recorded_;
+  std::vector<Diagnostic> diagnostics_;
+  Shape resultShape_;
+  DType resultDType_ = DType::F32;
+  bool resultWeak_ = false;
+  MemorySpace resultMemory_ = MemorySpace::Device;
+  bool haveShape_ = false;
+};
+
+} // namespace shardtype
+
+#endif

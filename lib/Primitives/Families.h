@@ -1,0 +1,14 @@
+// Families.h - the rows of each family file.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_PRIMITIVES_FAMILIES_H
+#define SHARDTYPE_LIB_PRIMITIVES_FAMILIES_H
+
+#include "shardtype/Rules/Primitive.h"
+
+namespace shardtype {
+
+ArrayRef<Primitive> elementwise();
+
+} // namespace shardtype
+
+#endif

@@ -1,0 +1,321 @@
+// TypingContext.cpp - the steps every standard primitive shares.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Rules/TypingContext.h"
+#include "shardtype/Rules/SpecDiagnostics.h"
+
+using namespace shardtype;
+
+TypingHost::~TypingHost() = default;
+
+TypingContext::TypingContext(Context &context, const Program &program,
+                             const Primitive &primitive, ParamsId params,
+                             ArrayRef<Typed> operands, MeshId mesh,
+                             unsigned numResults, const Options &options,
+                             TypingHost &host)
+    : context_(context), program_(program), primitive_(primitive),
+      params_(params), operands_(operands), mesh_(mesh), options_(options),
+      host_(host), results_(numResults) {}
+
+const Type &TypingContext::operand(unsigned i) const {
+  return context_.type(operands_[i].type);
+}
+
+FailureOr<MeshId> TypingContext::operandMesh() {
+  MeshId common;
+  bool allAuto = true;
+  for (unsigned i = 0; i < numOperands(); ++i) {
+    if (!operand(i).isArray() || !sharding(i).hasMesh())
+      continue;
+    MeshId mesh = sharding(i).mesh;
+    allAuto &= context_.mesh(mesh).allOf(AxisType::Auto);
+    if (!common.valid())
+      common = mesh;
+    else if (common != mesh &&
+             !(allAuto && context_.mesh(common).allOf(AxisType::Auto)))
+      return error(diag::MeshOperands,
+                   shortMesh(context_, context_.mesh(common)),
+                   shortMesh(context_, context_.mesh(mesh)))
+          .mark(i);
+    else if (common != mesh)
+      return MeshId();
+  }
+  return common;
+}
+
+MeshId TypingContext::ruleMesh() {
+  for (unsigned i = 0; i < numOperands(); ++i)
+    if (operand(i).isArray() && sharding(i).hasMesh())
+      return sharding(i).mesh;
+  return mesh_;
+}
+
+bool TypingContext::rulesApply() {
+  return context_.meshOrEmpty(mesh_).anyExplicit() ||
+         context_.meshOrEmpty(ruleMesh()).anyExplicit();
+}
+
+LogicalResult TypingContext::checkContextMesh() {
+  const Mesh &context = context_.meshOrEmpty(mesh_);
+  if (context.empty())
+    return success();
+  for (unsigned i = 0; i < numOperands(); ++i) {
+    if (!operand(i).isArray() || !sharding(i).hasMesh() ||
+        sharding(i).mesh == mesh_)
+      continue;
+    const Mesh &own = context_.mesh(sharding(i).mesh);
+    if (own.allOf(AxisType::Auto) && context.allOf(AxisType::Auto))
+      continue;
+    return error(diag::MeshContext, i, shortMesh(context_, own),
+                 shortMesh(context_, context))
+        .mark(i);
+  }
+  return success();
+}
+
+void TypingContext::setResult(unsigned i, TypeId type, bool open) {
+  results_[i] = {type, open};
+}
+
+TypeId TypingContext::recordedResult(unsigned result) const {
+  return result < recorded_.size() ? recorded_[result] : TypeId();
+}
+
+std::optional<Sharding> TypingContext::recordedSharding(unsigned result) {
+  TypeId id = recordedResult(result);
+  if (!id.valid() || !context_.type(id).isArray())
+    return std::nullopt;
+  const Sharding &recorded = context_.type(id).sharding;
+  if (!recorded.hasMesh() && recorded.replicated())
+    return std::nullopt;
+  MeshId mesh = recorded.hasMesh() ? host_.rewriteMesh(recorded.mesh) : mesh_;
+  return onMesh(context_, recorded, mesh);
+}
+
+FailureOr<TypeId> TypingContext::makeType(ArrayRef<int64_t> shape, DType dtype,
+                                          const Sharding &sharding, bool weak,
+                                          MemorySpace memory) {
+  if (auto bad = checkDivisible(context_, sharding, shape))
+    return reportSpecError(*this, *bad, sharding, shape);
+  Type type;
+  type.dtype = dtype;
+  type.weak = weak;
+  type.memory = memory;
+  type.shape.assign(shape.begin(), shape.end());
+  type.sharding = sharding;
+  return context_.intern(type);
+}
+
+FailureOr<TypeId> TypingContext::updateType(unsigned operand,
+                                            ArrayRef<int64_t> shape,
+                                            const Sharding &sharding) {
+  if (auto bad = checkDivisible(context_, sharding, shape))
+    return reportSpecError(*this, *bad, sharding, shape);
+  Type type = this->operand(operand);
+  type.shape.assign(shape.begin(), shape.end());
+  type.sharding = sharding;
+  return context_.intern(type);
+}
+
+FailureOr<Sharding> TypingContext::resolveParam(const ShardingParam &param,
+                                                unsigned rank, StringRef key) {
+  assert(param.given() && "a sharding that is not there cannot be resolved");
+  MeshId mesh = context_.forTypes(host_.rewriteMesh(param.mesh));
+  SpecResult<Sharding> result = resolve(context_, param.spec, mesh, rank);
+  if (!result)
+    return reportSpecError(*this, result.error, param.spec, mesh, rank)
+        .markParam(key);
+  return std::move(*result);
+}
+
+ErrorBuilder TypingContext::report(diag::Code code,
+                                   std::vector<std::string> args) {
+  Diagnostic &diagnostic = diagnostics_.emplace_back();
+  diagnostic.code = code;
+  diagnostic.level = info(code).level;
+  diagnostic.message = formatDiag(code, args);
+  return ErrorBuilder(*this, diagnostic);
+}
+
+TypeId TypingContext::composed(const Sharding &sharding) {
+  Type type;
+  type.dtype = resultDType_;
+  type.weak = resultWeak_;
+  type.memory = resultMemory_;
+  type.shape = resultShape_;
+  type.sharding = sharding;
+  return context_.intern(type);
+}
+
+LogicalResult TypingContext::run() {
+  FailureOr<std::shared_ptr<const void>> decoded = primitive_.decode(*this);
+  if (failed(decoded))
+    return failure();
+  decoded_ = std::move(*decoded);
+  if (const auto *standard = std::get_if<Standard>(&primitive_.type))
+    return runStandard(*standard);
+  return std::get<Custom>(primitive_.type).all(*this);
+}
+
+/// Steps 7 and 8 of spec 01, 3.0: sets of the reduction rule into the sharding,
+/// and an axis that ends up in two places.
+static LogicalResult finishSharding(TypingContext &cx, const Standard &rules,
+                                    Sharding &sharding) {
+  if (!rules.reduction) {
+    bool any = sharding.hasUR();
+    for (unsigned i = 0; i < cx.numOperands(); ++i)
+      any |= cx.operand(i).isArray() && cx.sharding(i).hasUR();
+    if (any)
+      return cx.error(diag::RuleMissingUR, cx.name());
+    return success();
+  }
+  FailureOr<ReductionSets> sets = rules.reduction(cx);
+  if (failed(sets))
+    return failure();
+  sharding.unreduced = sets->unreduced;
+  sharding.reduced = sets->reduced;
+  sharding.kind = sets->unreduced.empty() ? ReductionKind::None : sets->kind;
+  AxisSet twice = (sharding.axes() & (sharding.unreduced | sharding.reduced)) |
+                  (sharding.unreduced & sharding.reduced);
+  if (!twice.empty())
+    return cx.error(diag::SpecOverlap, twice, sharding);
+  return success();
+}
+
+LogicalResult checkIllegalResult(TypingContext &cx, const Sharding &sharding,
+                                 diag::Code code) {
+  AxisSet seen;
+  for (unsigned dim = 0; dim < sharding.dims.size(); ++dim)
+    for (uint8_t axis : sharding.dims[dim]) {
+      if (!seen.contains(axis)) {
+        seen.insert(axis);
+        continue;
+      }
+      unsigned first = 0;
+      while (!llvm::is_contained(sharding.dims[first], axis))
+        ++first;
+      AxisSet one;
+      one.insert(axis);
+      return cx.error(code, str(cx.context(), sharding.mesh, one), first, dim,
+                      sharding);
+    }
+  return success();
+}
+
+LogicalResult TypingContext::runStandard(const Standard &rules) {
+  for (unsigned i = 0; i < numOperands(); ++i)
+    if (!operand(i).isArray())
+      return error(diag::DTypeMismatch,
+                   "'" + name().str() + "' takes arrays, but operand " +
+                       std::to_string(i) + " is " + arg(operandId(i)));
+  if (failed(checkContextMesh()))
+    return failure();
+  FailureOr<Shape> shape = rules.shape(*this);
+  if (failed(shape))
+    return failure();
+  resultShape_ = *shape;
+  FailureOr<DType> dtype = rules.dtype(*this);
+  if (failed(dtype))
+    return failure();
+  resultDType_ = *dtype;
+  resultWeak_ = rules.weak(*this);
+  haveShape_ = true;
+
+  FailureOr<MeshId> mesh = operandMesh();
+  if (failed(mesh))
+    return failure();
+  Sharding sharding = replicated(mesh->valid() ? *mesh : mesh_, shape->size());
+  if (rulesApply()) {
+    if (!rules.sharding)
+      return error(diag::RuleMissing, name());
+    FailureOr<Sharding> ruled = rules.sharding(*this);
+    if (failed(ruled) || failed(finishSharding(*this, rules, *ruled)) ||
+        failed(checkIllegalResult(*this, *ruled, diag::IllegalResult)))
+      return failure();
+    sharding = std::move(*ruled);
+  }
+  FailureOr<MemorySpace> memory = rules.memory(*this);
+  if (failed(memory))
+    return failure();
+  resultMemory_ = *memory;
+  FailureOr<TypeId> type =
+      makeType(resultShape_, resultDType_, sharding, resultWeak_, *memory);
+  if (failed(type))
+    return failure();
+  setResult(0, *type);
+  return success();
+}
+
+//===--- ErrorBuilder -----------------------------------------------------===//
+
+ErrorBuilder &ErrorBuilder::mark(int operand, int dim) {
+  diagnostic_.marks.push_back({Mark::Operand, operand, dim, {}});
+  return *this;
+}
+
+ErrorBuilder &ErrorBuilder::markParam(StringRef key) {
+  diagnostic_.marks.push_back({Mark::Param, 0, -1, key.str()});
+  return *this;
+}
+
+ErrorBuilder &ErrorBuilder::note(std::string message, StackId stack) {
+  diagnostic_.notes.push_back({std::move(message), stack});
+  return *this;
+}
+
+ErrorBuilder &ErrorBuilder::fix(Fix fix) {
+  diagnostic_.fixes.push_back(std::move(fix));
+  return *this;
+}
+
+ErrorBuilder &ErrorBuilder::fix(const Sharding &result) {
+  assert(cx_.haveShape_ && "a fix needs the result's shape");
+  if (checkDivisible(cx_.context(), result, cx_.resultShape_))
+    return *this; // Not legal after all.
+  Fix fix;
+  fix.type = cx_.composed(result);
+  fix.spec = cx_.arg(result);
+  if (cx_.primitive().dims) {
+    SmallVector<TypeId, 4> operands;
+    for (const Typed &operand : cx_.operands())
+      operands.push_back(operand.type);
+    fix.communication = resultCost(cx_.context(), cx_.primitive().dims(cx_),
+                                   operands, fix.type);
+  }
+  if (!cx_.results_[0].type.valid()) {
+    fix.assumed = true;
+    cx_.setResult(0, fix.type);
+  }
+  return this->fix(std::move(fix));
+}
+
+ErrorBuilder &ErrorBuilder::fixes(ArrayRef<Sharding> results) {
+  for (const Sharding &result : results)
+    fix(result);
+  return *this;
+}
+
+ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
+                                       const Sharding &sharding) {
+  Fix fix;
+  fix.operand = static_cast<int>(operand);
+  fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);
+  fix.spec = cx_.arg(sharding);
+  fix.code = "reshard({0}, " + fix.spec + ")";
+  fix.communication =
+      reshardCost(cx_.context(), cx_.operandId(operand), fix.type);
+  return this->fix(std::move(fix));
+}
+
+ErrorBuilder &ErrorBuilder::sound(const Sharding &result) {
+  if (!cx_.haveShape_ ||
+      checkDivisible(cx_.context(), result, cx_.resultShape_))
+    return *this;
+  return soundTypes(cx_.composed(result));
+}
+
+ErrorBuilder &ErrorBuilder::soundTypes(ArrayRef<TypeId> results) {
+  diagnostic_.wanted = results.front();
+  for (unsigned i = 0; i < results.size(); ++i)
+    cx_.setResult(i, results[i]);
+  return *this;
+}
