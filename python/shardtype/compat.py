@@ -84,6 +84,11 @@ def full_tracebacks() -> Iterator[None]:
         jax.config.update(name, before)
 
 
+def is_spec(value: Any) -> bool:
+    """Whether `value` is a PartitionSpec (whose class is not always so named)."""
+    return isinstance(value, require_jax().sharding.PartitionSpec)
+
+
 def is_empty_mesh(mesh: Any) -> bool:
     """Whether `mesh` is None or has no axes."""
     return mesh is None or not tuple(getattr(mesh, "axis_names", ()))

@@ -171,7 +171,7 @@ def parse_spec(text: str) -> Any:
 
 def to_spec(spec: Any) -> Any:
     """A PartitionSpec from itself, a sharding, its text, or None."""
-    if spec is None or type(spec).__name__ == "PartitionSpec":
+    if spec is None or compat.is_spec(spec):
         return spec
     if isinstance(spec, str):
         return parse_spec(spec)
@@ -251,7 +251,7 @@ def _is_pairs(value: Any) -> bool:
 def _by_tree(in_specs: Any, out: list[Any], args: tuple[Any, ...]) -> list[Any]:
     """Specs as trees that are a prefix of each positional argument's tree."""
     tree_util = compat.require_jax().tree_util
-    if isinstance(in_specs, str) or type(in_specs).__name__ == "PartitionSpec":
+    if isinstance(in_specs, str) or compat.is_spec(in_specs):
         in_specs = (in_specs,)
     if not isinstance(in_specs, (tuple, list)):
         raise ExportError(f"cannot read specs from {in_specs!r}")
@@ -259,7 +259,7 @@ def _by_tree(in_specs: Any, out: list[Any], args: tuple[Any, ...]) -> list[Any]:
         raise ExportError(f"{len(in_specs)} specs for {len(args)} positional arguments")
 
     def is_spec(v: Any) -> bool:
-        return v is None or isinstance(v, str) or type(v).__name__ == "PartitionSpec"
+        return v is None or isinstance(v, str) or compat.is_spec(v)
 
     position = 0
     for i, (spec, arg) in enumerate(zip(in_specs, args, strict=False)):

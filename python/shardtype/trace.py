@@ -249,9 +249,9 @@ def is_annotation_error(error: BaseException) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """First line of the message, without a full stop."""
+    """First line of the message, without its last full stop or colon."""
     lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    return lines[0].rstrip(".: ") if lines else type(error).__name__
 
 
 def user_place(error: BaseException) -> tuple[str, int] | None:

@@ -73,7 +73,9 @@ class ValueEncoder:
             out = step(value, depth)
             if out is not None:
                 return out
-        self._warnings[f"opaque {_class_name(value)}"] += 1
+        # A primitive prints as its name, so nothing is lost.
+        if type(value).__name__ != "Primitive":
+            self._warnings[f"opaque {_class_name(value)}"] += 1
         return {"opaque": self.opaque(value)}
 
     # Each of the following answers None when the value is not of its kind.
@@ -111,7 +113,7 @@ class ValueEncoder:
             return {"dtype": np.dtype(value).name}
         if compat.is_jaxpr(value):
             return {"jaxpr": self._jaxpr_ref(value)}
-        if "PartitionSpec" in bases:
+        if compat.is_spec(value):
             return {"spec": self._types.spec(value)}
         if name == "UnspecifiedValue":
             return {"unspecified": True}
