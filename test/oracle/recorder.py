@@ -14,8 +14,9 @@ import errors
 from matrix import sample
 from typetext import parse_mesh, parse_type, print_param, print_type
 
-# Beyond this many combinations a group is sampled before it is evaluated.
-_EVALUATE_AT_MOST = 2500
+# A group of more combinations is sampled before it is evaluated: so many for
+# each case that is wanted, and never more than the second number.
+_EVALUATE_PER_CASE, _EVALUATE_AT_MOST = 40, 2500
 
 
 def by_abstract_eval(prim, avals, params):
@@ -58,7 +59,10 @@ def judge(prim, operands, params, mesh, way=by_abstract_eval):
 
 
 def _choose(judged, limit, seed):
-  """`limit` cases: half accepted, the rest spread evenly over the error ids."""
+  """`limit` cases: half accepted, the rest spread evenly over the error ids.
+
+  Where little is accepted, rejections do not fill all the room that is left.
+  """
   strata = {}
   for case in judged:
     key = case[1] if isinstance(case[1], str) else ""
@@ -68,7 +72,7 @@ def _choose(judged, limit, seed):
   n_rejected = sum(map(len, strata.values()))
   take_accepted = max((limit + 1) // 2, limit - n_rejected)
   kept = sample(accepted, min(take_accepted, limit), seed)
-  room = limit - len(kept)
+  room = min(limit - len(kept), max(len(kept), limit // 3, len(rejected)))
   rows = itertools.zip_longest(*rejected)
   kept += [c for row in rows for c in row if c is not None][:room]
   wanted = {json.dumps(c) for c in kept}
@@ -100,7 +104,8 @@ class Family:
     printed = {k: _print(k, params[k], mesh) for k in sorted(params)}
     seed = json.dumps([mesh_text, prim.name, printed])
     tuples = cases if cases is not None else itertools.product(*operand_lists)
-    tuples = sample([list(t) for t in tuples], _EVALUATE_AT_MOST, seed)
+    enough = min(_EVALUATE_AT_MOST, _EVALUATE_PER_CASE * limit)
+    tuples = sample([list(t) for t in tuples], enough, seed)
     known = self.seen.setdefault(seed, set())
     judged = []
     for operands in tuples:
