@@ -85,10 +85,12 @@ class JaxprTable:
 
     def _jaxpr(self, jaxpr: Any, consts: list[Any]) -> JsonObject:
         scope = _Scope(self._next_var)
-        mesh = _usual_mesh(jaxpr.eqns)
+        mesh = _usual_mesh(jaxpr)
         out: JsonObject = {}
         if jaxpr.constvars:
-            out["consts"] = [self._arrays.add(c) for c in consts]
+            # An open jaxpr (JAX 0.10) gets its constants from elsewhere.
+            known = consts or [None] * len(jaxpr.constvars)
+            out["consts"] = [None if c is None else self._arrays.add(c) for c in known]
         out["constvars"] = [self._binder(scope, v) for v in jaxpr.constvars]
         out["invars"] = [self._binder(scope, v) for v in jaxpr.invars]
         if not compat.is_empty_mesh(mesh):
@@ -218,10 +220,20 @@ def _qualified(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _usual_mesh(eqns: Any) -> Any:
-    """The context mesh of most equations, written once for all of them."""
+def _usual_mesh(jaxpr: Any) -> Any:
+    """The context mesh of most equations, written once for all of them.
+
+    Without equations: that of the inputs' types, so that the mesh of a program
+    which only passes its inputs on is known too.
+    """
     meshes: dict[Any, int] = {}
-    for e in eqns:
+    for e in jaxpr.eqns:
         mesh = getattr(getattr(e, "ctx", None), "cur_abstract_mesh", None)
         meshes[mesh] = meshes.get(mesh, 0) + 1
-    return max(meshes, key=lambda m: meshes[m]) if meshes else None
+    if meshes:
+        return max(meshes, key=lambda m: meshes[m])
+    for v in (*jaxpr.constvars, *jaxpr.invars):
+        mesh = getattr(getattr(v.aval, "sharding", None), "mesh", None)
+        if not compat.is_empty_mesh(mesh):
+            return mesh
+    return None

@@ -87,8 +87,8 @@ class TypeTable:
         if concrete and names:  # The empty mesh holds no device at all.
             ids = [int(d.id) for d in mesh.devices.flat]
             devices = {"shape": [int(n) for n in mesh.devices.shape], "ids": ids}
-        abstract = mesh.abstract_mesh if concrete else mesh
-        device = getattr(abstract, "abstract_device", None)
+        # A concrete mesh has its devices; only an abstract one may have a kind.
+        device = None if concrete else getattr(mesh, "abstract_device", None)
         if device is not None:
             device = {
                 "kind": getattr(device, "device_kind", None),

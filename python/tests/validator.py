@@ -1,0 +1,295 @@
+# validator.py - checks a file against the format's text, not against our code.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An independent reader of the exchange format (spec 04 section 6).
+
+It shares nothing with the exporter. `validate` returns a list of complaints.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+TOP = {
+    "format", "version", "producer", "meshes", "types", "sources", "stacks", "files",
+    "arrays", "opaques", "jaxprs", "entry", "context",
+}  # fmt: skip
+TAGS = {
+    frozenset(t.split())
+    for t in (
+        "int|float bits|complex|list|dict|set|dtype|enum name value|struct fields|jaxpr|spec|"
+        "sharding|unspecified|mesh|type|array|flattree|treedef leaves|sym|"
+        "prng name key_shape|hiprim|callable opaque|opaque|repr"
+    ).split("|")
+}
+WIDTH = {
+    "float32": 8, "float64": 16, "float16": 4, "bfloat16": 4, "complex64": 16,
+    "complex128": 32,
+}  # fmt: skip
+
+
+class Validator:
+    """Collects complaints about one file."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.errors: list[str] = []
+        self.used_jaxprs: list[int] = []
+        self.seen_ids: list[int] = []
+
+    def need(self, condition: bool, where: str, what: str) -> None:
+        if not condition:
+            self.errors.append(f"{where}: {what}")
+
+    def index(self, i: Any, table: str, where: str) -> None:
+        ok = type(i) is int and 0 <= i < len(self.data[table])
+        self.need(ok, where, f"{i!r} is no index into {table}")
+
+    def run(self) -> list[str]:
+        d = self.data
+        self.need(set(d) == TOP, "file", f"fields {sorted(set(d) ^ TOP)}")
+        self.need(d["format"] == "shardtype-jaxpr", "format", d["format"])
+        self.need(d["version"] == [1, 2], "version", d["version"])
+        self.need({"name", "version", "exporter"} <= set(d["producer"]), "producer", "fields")
+        for name, check in self._tables().items():
+            for i, item in enumerate(d[name]):
+                check(item, f"{name}/{i}")
+        self._unique()
+        for name, digest in d["files"].items():
+            self.need(bool(re.fullmatch(r"sha256:[0-9a-f]{64}", digest)), f"files/{name}", digest)
+            self.need(name in {s["file"] for s in d["sources"]}, "files", f"{name} unused")
+        for i, j in enumerate(d["jaxprs"]):
+            self.jaxpr(j, f"jaxprs/{i}")
+        ids = self.seen_ids
+        self.need(ids == list(range(len(ids))), "ids", "not dense in binding order")
+        self._entry()
+        self.need(set(self.used_jaxprs) == set(range(len(d["jaxprs"]))), "jaxprs", "unused ones")
+        first_uses = list(dict.fromkeys(self.used_jaxprs))
+        self.need(sorted(first_uses) == first_uses, "jaxprs", "not in order of first use")
+        return self.errors
+
+    def _tables(self) -> dict[str, Callable[[Any, str], None]]:
+        return {
+            "meshes": self.mesh,
+            "types": self.type,
+            "sources": self.frame,
+            "stacks": lambda s, w: [self.index(i, "sources", w) for i in s],
+            "arrays": self.array,
+            "opaques": lambda o, w: self.need(
+                {"class", "repr"} <= set(o) <= {"class", "repr", "str", "hash"}, w, "fields"
+            ),
+        }
+
+    def _unique(self) -> None:
+        for name in ("meshes", "types", "sources", "stacks"):
+            texts = [repr(x) for x in self.data[name]]
+            self.need(len(set(texts)) == len(texts), name, "an entry stands twice")
+
+    def _entry(self) -> None:
+        entry = self.data["entry"]
+        self.need(entry["jaxpr"] == 0, "entry", "not the first jaxpr")
+        self.used_jaxprs.insert(0, entry["jaxpr"])
+        top = self.data["jaxprs"][entry["jaxpr"]]
+        for key in ("arg_names", "arg_paths"):
+            self.need(len(entry[key]) == len(top["invars"]), f"entry/{key}", "length")
+        self.need(len(entry["result_paths"]) == len(top["outs"]), "entry/result_paths", "length")
+        for key in ("arg_paths", "result_paths"):
+            ok = all(isinstance(p, str) and p for p in entry[key])
+            self.need(ok, f"entry/{key}", "not all are names")
+            self.need(len(set(entry[key])) == len(entry[key]), f"entry/{key}", "a name twice")
+        mesh = self.data["context"]["mesh"]
+        if mesh is not None:
+            self.index(mesh, "meshes", "context/mesh")
+        self.need(self.data["context"]["mode"] in ("plain", "native"), "context", "mode")
+
+    # Tables.
+
+    def mesh(self, m: Any, w: str) -> None:
+        self.need(set(m) == {"kind", "axes", "device", "devices"}, w, "fields")
+        self.need(m["kind"] in ("abstract", "concrete"), w, m["kind"])
+        for a in m["axes"]:
+            self.need(set(a) == {"name", "size", "type"}, w, "axis fields")
+            self.need(type(a["size"]) is int and a["size"] > 0, w, "axis size")
+            self.need(a["type"] in ("Auto", "Explicit", "Manual"), w, a["type"])
+        if m["devices"] is not None:
+            shape = m["devices"]["shape"]
+            self.need(shape == [a["size"] for a in m["axes"]], w, "device shape")
+
+    def spec(self, s: Any, w: str) -> None:
+        self.need(set(s) == {"p", "u", "r", "k"}, w, "spec fields")
+        for e in s["p"]:
+            ok = e is None or e == "unconstrained" or (isinstance(e, list))
+            self.need(ok, w, f"spec entry {e!r}")
+            self.need(e != [], w, "empty spec entry")
+        self.need(s["k"] in (None, "sum", "max", "min"), w, f"kind {s['k']!r}")
+        self.need((s["k"] is None) == (s["u"] == []), w, "kind without unreduced axes")
+
+    def type(self, t: Any, w: str) -> None:
+        kind = t["t"]
+        if kind in ("ref", "future"):
+            self.index(t["inner"], "types", w)
+            return
+        if kind == "opaque":
+            self.need({"class", "repr"} <= set(t), w, "fields")
+            return
+        if kind == "token":
+            return
+        allowed = {
+            "t", "shape", "dtype", "phys", "weak", "mesh", "spec", "mat", "mem", "layout"
+        }  # fmt: skip
+        self.need(kind == "array" and set(t) <= allowed, w, f"fields {sorted(t)}")
+        for n in t["shape"]:
+            self.need(type(n) is int or set(n) == {"sym"}, w, f"dim {n!r}")
+        if "mesh" in t:
+            self.index(t["mesh"], "meshes", w)
+            names = {str(a["name"]) for a in self.data["meshes"][t["mesh"]]["axes"]}
+            used = [n for e in t.get("spec", {"p": []})["p"] if e for n in e]
+            self.need({str(n) for n in used} <= names, w, "an axis that the mesh lacks")
+        if "spec" in t:
+            self.spec(t["spec"], w)
+            self.need(len(t["spec"]["p"]) == len(t["shape"]), w, "spec rank")
+        if "mat" in t:
+            self.need(set(t["mat"]) == {"v", "u", "r", "k"}, w, "mat fields")
+
+    def frame(self, f: Any, w: str) -> None:
+        self.need(list(f) == ["file", "func", "line", "col", "eline", "ecol"], w, "fields")
+        self.need(not f["file"].startswith(("/", "..")), w, f"machine path {f['file']}")
+        self.need(f["line"] > 0 and f["eline"] >= f["line"], w, "lines")
+
+    def array(self, a: Any, w: str) -> None:
+        if "b64" in a:
+            base64.b64decode(a["b64"], validate=True)
+        else:
+            self.need(a.get("omitted") is True, w, "neither data nor omitted")
+            self.need(bool(re.fullmatch("sha256:[0-9a-f]{64}", a["hash"])), w, "hash")
+
+    # Programs.
+
+    def binder(self, b: Any, ids: set[int], w: str) -> None:
+        self.need(isinstance(b, list) and len(b) == 2, w, f"binder {b!r}")
+        self.index(b[1], "types", w)
+        if b[0] is not None:
+            self.need(b[0] not in self.seen_ids[-1:] and b[0] not in ids, w, "bound twice")
+            ids.add(b[0])
+            self.seen_ids.append(b[0])
+
+    def atom(self, a: Any, ids: set[int], w: str) -> None:
+        if type(a) is int:
+            self.need(a in ids, w, f"variable {a} is not defined here")
+            return
+        self.need(set(a) == {"lit", "t"}, w, f"atom {a!r}")
+        self.index(a["t"], "types", w)
+        self.scalar(a["lit"], self.data["types"][a["t"]], w)
+
+    def scalar(self, s: Any, t: Any, w: str) -> None:
+        dtype = t["dtype"]
+        if "array" in s:
+            self.index(s["array"], "arrays", w)
+        elif dtype == "bool":
+            self.need(type(s["bool"]) is bool, w, "bool")
+        elif dtype == "float0":
+            self.need(s == {"float0": True}, w, "float0")
+        elif dtype.startswith(("int", "uint")):
+            self.need(bool(re.fullmatch(r"-?\d+", s["int"])), w, "int")
+        else:
+            self.need(set(s) == {"bits", "repr"}, w, f"scalar {s!r}")
+            width = WIDTH.get(dtype, 2)
+            self.need(bool(re.fullmatch(f"[0-9a-f]{{{width}}}", s["bits"])), w, s["bits"])
+
+    def effect(self, e: Any, ids: set[int], w: str) -> None:
+        kinds = set(e) & {"axis", "read", "write", "accum", "opaque"}
+        self.need(len(kinds) == 1, w, f"effect {e!r}")
+        for k in kinds & {"read", "write", "accum"}:
+            self.need(e[k] in ids, w, "effect on an unknown variable")
+
+    def jaxpr(self, j: Any, w: str) -> None:
+        allowed = {
+            "consts", "constvars", "invars", "mesh", "eqns", "outs", "effects", "debug", "high"
+        }  # fmt: skip
+        self.need(set(j) <= allowed, w, f"fields {sorted(set(j) - allowed)}")
+        ids: set[int] = set()
+        if j["constvars"]:
+            self.need(len(j["consts"]) == len(j["constvars"]), w, "consts")
+            for c in j["consts"]:
+                if c is not None:
+                    self.index(c, "arrays", w)
+        for b in j["constvars"] + j["invars"]:
+            self.binder(b, ids, w)
+        if "mesh" in j:
+            self.index(j["mesh"], "meshes", w)
+        for i, e in enumerate(j["eqns"]):
+            self.eqn(e, ids, f"{w}/eqns/{i} {e['p']}")
+        for a in j["outs"]:
+            self.atom(a, ids, f"{w}/outs")
+        for e in j["effects"]:
+            self.effect(e, ids, w)
+
+    def eqn(self, e: Any, ids: set[int], w: str) -> None:
+        allowed = {"p", "in", "params", "out", "ctx", "eff", "src", "ns", "derived"}
+        self.need(set(e) <= allowed, w, "fields")
+        for a in e["in"]:
+            self.atom(a, ids, w)
+        self.need(list(e["params"]) == sorted(e["params"]), w, "params not sorted")
+        for k, v in e["params"].items():
+            self.value(v, f"{w}/params/{k}")
+        for b in e["out"]:
+            self.binder(b, ids, w)
+        for f in e.get("eff", []):
+            self.effect(f, ids, w)
+        if "src" in e:
+            self.index(e["src"], "stacks", w)
+        if "mesh" in e.get("ctx", {}):
+            self.index(e["ctx"]["mesh"], "meshes", w)
+        self.need(e.get("derived") != {}, w, "empty derived")
+        if e["p"] == "scan":
+            n = e["derived"]
+            body = self.data["jaxprs"][e["params"]["jaxpr"]["jaxpr"]]
+            ins = n["num_consts"] + n["num_carry"] + n["num_xs"]
+            self.need(len(e["in"]) == ins == len(body["invars"]), w, "scan operands")
+            outs = n["num_carry"] + n["num_ys"]
+            self.need(len(e["out"]) == outs == len(body["outs"]), w, "scan results")
+
+    def value(self, v: Any, w: str) -> None:
+        if v is None or isinstance(v, (bool, str)):
+            return
+        if isinstance(v, int):
+            self.need(abs(v) < 2**53, w, "large int as a number")
+            return
+        if isinstance(v, list):
+            for x in v:
+                self.value(x, w)
+            return
+        if not isinstance(v, dict):
+            self.errors.append(f"{w}: {v!r}")
+            return
+        self.need(frozenset(v) in TAGS, w, f"unknown tag {sorted(v)}")
+        self._tagged(v, w)
+
+    def _tagged(self, v: Any, w: str) -> None:
+        for table, tag in (("meshes", "mesh"), ("types", "type"), ("arrays", "array")):
+            if tag in v:
+                self.index(v[tag], table, w)
+        if "opaque" in v:
+            self.index(v["opaque"], "opaques", w)
+        if "jaxpr" in v:
+            self.index(v["jaxpr"], "jaxprs", w)
+            self.used_jaxprs.append(v["jaxpr"])
+        if "spec" in v:
+            self.spec(v["spec"], w)
+        if "sharding" in v and "mesh" in v["sharding"]:
+            self.index(v["sharding"]["mesh"], "meshes", w)
+            self.spec(v["sharding"]["spec"], w)
+        for inner in v.get("list", []), v.get("set", []), v.get("fields", {}).values():
+            for x in inner:
+                self.value(x, w)
+        for pair in v.get("dict", []):
+            self.value(pair, w)
+        for _, x in v.get("hiprim", {}).get("params", []):
+            self.value(x, w)
+
+
+def validate(data: dict[str, Any]) -> list[str]:
+    """Everything that is wrong with a file, in words."""
+    return Validator(data).run()
