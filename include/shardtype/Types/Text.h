@@ -31,6 +31,12 @@ std::string str(const Context &cx, MeshId mesh, AxisSet axes);
 /// `X`, or `(Y,X)` in the order held, as in `8@(Y,X)`.
 std::string str(const Context &cx, MeshId mesh, ArrayRef<uint8_t> axes);
 
+/// `({Explicit: ('x',), Auto: ('y',)})`: what follows a type where JAX prints
+/// the types of its mesh's axes (spec 01, 1.1).
+std::string axisTypesText(const Context &cx, const Mesh &mesh);
+/// A string as Python's `repr` shows it.
+void printQuoted(raw_ostream &os, StringRef text);
+
 /// Why a text is no type, spec or mesh: what is wrong, and where in the text.
 struct TextError {
   std::string message; // Lower case, no full stop.
