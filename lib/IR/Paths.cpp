@@ -131,3 +131,28 @@ bool shardtype::matchesPath(StringRef pattern, StringRef path) {
     ++p;
   return p == want.size();
 }
+
+static void
+visitBodies(const Program &program, ValueId id, const std::string &place,
+            llvm::function_ref<void(const std::string &, JaxprId)> visit) {
+  const Value &value = program.value(id);
+  if (value.kind == Value::Jaxpr)
+    return visit(place, JaxprId(static_cast<uint32_t>(value.integer)));
+  bool isStruct = value.kind == Value::Struct || value.kind == Value::HiPrim;
+  if (!isStruct && value.kind != Value::Tuple && value.kind != Value::List)
+    return;
+  for (unsigned i = 0; i < value.elements.size(); ++i) {
+    std::string part = isStruct && i < value.names.size()
+                           ? program.context().str(value.names[i]).str()
+                           : std::to_string(i);
+    visitBodies(program, value.elements[i], place + "/" + part, visit);
+  }
+}
+
+void shardtype::forEachBody(
+    const Program &program, const Eqn &eqn,
+    llvm::function_ref<void(const std::string &, JaxprId)> visit) {
+  for (const Param &param : program.params(eqn.params))
+    visitBodies(program, param.value,
+                "params/" + program.context().str(param.key).str(), visit);
+}

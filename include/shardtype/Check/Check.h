@@ -61,7 +61,7 @@ enum class Basis : uint8_t { Derived, Matched, Guess };
 /// its context must outlive it.
 class CheckedProgram : public TypeView {
 public:
-  explicit CheckedProgram(const Program &program) : program(&program) {}
+  explicit CheckedProgram(const Program &of) : program(&of) {}
   TypeId type(InstanceId instance, VarId var) const override;
   InstanceId body(InstanceId instance, EqnId eqn, JaxprId body) const override;
   InstanceId entry() const override { return entryInstance; }

@@ -24,6 +24,12 @@ std::vector<std::string> resultPaths(const Program &program);
 /// within a part `*` is any text.
 bool matchesPath(StringRef pattern, StringRef path);
 
+/// The bodies an equation holds, in order of its parameters, each with its
+/// place below the equation: `params/jaxpr`, `params/branches/1`.
+void forEachBody(
+    const Program &program, const Eqn &eqn,
+    llvm::function_ref<void(const std::string &place, JaxprId body)> visit);
+
 } // namespace shardtype
 
 #endif

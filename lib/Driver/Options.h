@@ -1,0 +1,75 @@
+// Options.h - what the command line said.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_DRIVER_OPTIONS_H
+#define SHARDTYPE_LIB_DRIVER_OPTIONS_H
+
+#include "shardtype/Check/Check.h"
+#include "shardtype/Driver/Load.h"
+#include "shardtype/Report/Levels.h"
+#include "shardtype/Report/Report.h"
+
+namespace shardtype {
+
+enum class OutputFormat : uint8_t { Text, Json, Github, Sarif };
+
+/// Options as written; `resolveOptions` gives them meaning.
+struct Options {
+  std::vector<std::string> programs;
+  std::string mesh, constraints, config, jax, sourceRoot = ".", output, to;
+  std::vector<std::string> in, out, choose;
+  LevelOptions levels; // In the order written.
+  OutputFormat format = OutputFormat::Text;
+  std::string color = "auto", code, value;
+  unsigned maxErrors = 50, maxDepth = 256;
+  uint64_t maxBytes = 4ull << 30;
+  bool all = false, split = false, verify = false, fixAll = false,
+       source = false, markdown = false, ascii = false, assumeDeclared = false;
+};
+
+/// Where a command writes, and what it needs of the surroundings.
+struct Streams {
+  raw_ostream &out, &err;
+};
+
+/// Reads `--config` and all options that name meshes, specs and places.
+/// Failure: `err` has a line that says what to write instead; exit 2.
+LogicalResult resolveOptions(Context &context, const Options &options,
+                             CheckOptions &check, LevelOptions &levels,
+                             raw_ostream &err);
+
+/// `PATTERN=P(...)` or `P(...)`; positional ones are numbered by the caller.
+bool parseArgumentSpec(Context &context, StringRef text, ArgumentSpec &spec,
+                       std::string &error);
+bool parseChoice(Context &context, StringRef text, Choice &choice,
+                 std::string &error);
+
+/// One program text: a file, or a section of one under --split-input-file.
+struct InputText {
+  std::string name;  // As reported.
+  std::string bytes; // Padded with line breaks, so that lines are the file's.
+};
+/// Splits at lines that are `# -----`.
+std::vector<InputText> splitSections(StringRef name, StringRef bytes,
+                                     bool split);
+
+LoadLimits limitsOf(const Options &options);
+bool useColor(const Options &options, raw_ostream &out);
+/// Writes a file at once or not at all; `-` or empty: `out`.
+LogicalResult writeOutput(StringRef path, StringRef bytes, Streams streams);
+
+/// Compares findings with `expect-error` comments (style.md, section 6).
+/// Prints what is missing or unexpected; the number of those.
+unsigned verifyExpectations(const InputText &input,
+                            const DiagnosticList &diagnostics,
+                            const Program *program, raw_ostream &err);
+
+int checkCommand(const Options &options, Streams streams);
+int typesCommand(const Options &options, Streams streams);
+int convertCommand(const Options &options, Streams streams);
+int showCommand(const Options &options, Streams streams);
+int explainCommand(const Options &options, Streams streams);
+int primitivesCommand(const Options &options, Streams streams);
+
+} // namespace shardtype
+
+#endif

@@ -1,0 +1,237 @@
+// CheckJson.cpp - the report for scripts, schema shardtype-check/1.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Common.h"
+#include "shardtype/IR/Paths.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/JSON.h"
+
+using namespace shardtype;
+using llvm::json::OStream;
+
+namespace {
+class JsonReport {
+public:
+  JsonReport(OStream &json, const CheckedProgram &checked)
+      : json_(json), checked_(checked), program_(*checked.program),
+        cx_(program_.context()), names_(program_) {}
+
+  void mesh();
+  void signature();
+  void diagnostics();
+  void equations();
+
+private:
+  void values(StringRef key, ArrayRef<std::string> paths,
+              ArrayRef<TypeId> types);
+  void diagnostic(const Diagnostic &d);
+  void source(StackId stack, bool whole);
+  void fix(const Diagnostic &d, const Fix &fix);
+  void instance(InstanceId id, const std::string &prefix);
+
+  OStream &json_;
+  const CheckedProgram &checked_;
+  const Program &program_;
+  const Context &cx_;
+  VarNames names_;
+  llvm::DenseSet<InstanceId> written_;
+};
+} // namespace
+
+/// JSON text must be valid UTF-8; names in a program need not be.
+static std::string utf8(StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+void JsonReport::mesh() {
+  json_.attributeArray("mesh", [&] {
+    for (const MeshAxis &axis : cx_.meshOrEmpty(checked_.mesh).axes)
+      json_.object([&] {
+        json_.attribute("name", utf8(cx_.str(axis.name)));
+        json_.attribute("size", axis.size);
+        json_.attribute("type", str(axis.type));
+      });
+  });
+}
+
+void JsonReport::values(StringRef key, ArrayRef<std::string> paths,
+                        ArrayRef<TypeId> types) {
+  json_.attributeArray(key, [&] {
+    for (size_t i = 0; i < types.size(); ++i)
+      json_.object([&] {
+        json_.attribute("path", utf8(paths[i]));
+        if (!types[i].valid()) {
+          json_.attribute("type", nullptr);
+          return;
+        }
+        json_.attribute("type", utf8(str(cx_, types[i])));
+        json_.attribute("bytes_per_device", bytesPerDevice(cx_, types[i]));
+      });
+  });
+}
+
+void JsonReport::signature() {
+  auto name = [&](VarId var) { return names_.name(var); };
+  values("arguments", argumentPaths(program_, name), checked_.argumentTypes);
+  values("results", resultPaths(program_), checked_.resultTypes);
+}
+
+void JsonReport::source(StackId stack, bool whole) {
+  const Frame *frame = innermost(program_, stack);
+  if (!frame)
+    return;
+  json_.attributeObject("source", [&] {
+    json_.attribute("file", utf8(cx_.str(frame->file)));
+    json_.attribute("line", frame->line);
+    if (!whole)
+      return;
+    json_.attribute("column", frame->column + 1);
+    if (frame->function.valid())
+      json_.attribute("function", utf8(cx_.str(frame->function)));
+  });
+}
+
+void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
+  json_.object([&] {
+    if (fix.operand >= 0)
+      json_.attribute("operand", fix.operand);
+    if (fix.type.valid())
+      json_.attribute(fix.operand >= 0 ? "type" : "result",
+                      utf8(str(cx_, fix.type)));
+    json_.attribute("spec", utf8(fix.spec));
+    json_.attribute("assumed", fix.assumed);
+    json_.attributeObject("edit", [&] {
+      json_.attribute("text", utf8(fixCode(program_, names_, d, fix)));
+    });
+    json_.attributeArray("communication", [&] {
+      for (const CommStep &step : fix.communication)
+        json_.object([&] {
+          json_.attribute("kind", str(step.kind));
+          json_.attributeArray("axes", [&] {
+            for (const std::string &axis : step.axes)
+              json_.value(utf8(axis));
+          });
+          json_.attribute("payload_bytes", step.payloadBytes);
+          json_.attribute("sent_bytes", step.sentBytes);
+        });
+    });
+  });
+}
+
+void JsonReport::diagnostic(const Diagnostic &d) {
+  json_.object([&] {
+    json_.attribute("code", info(d.code).code);
+    json_.attribute("severity", levelWord(d.level));
+    json_.attribute("message", utf8(d.message));
+    if (d.eqn.valid()) {
+      json_.attributeObject("equation", [&] {
+        json_.attribute("path", utf8(d.path));
+        json_.attribute("primitive", utf8(program_.name(program_.eqn(d.eqn))));
+        json_.attribute(
+            "text",
+            utf8(printEqn(program_, names_, d.eqn, d.operandTypes).text));
+      });
+    } else if (!d.path.empty()) {
+      json_.attribute("path", utf8(d.path));
+    }
+    source(d.stack, true);
+    json_.attributeArray("notes", [&] {
+      for (const DiagNote &note : d.notes)
+        json_.object([&] {
+          json_.attribute("message", utf8(note.message));
+          source(note.stack, false);
+        });
+    });
+    json_.attributeArray("fixes", [&] {
+      for (const Fix &f : d.fixes)
+        fix(d, f);
+    });
+  });
+}
+
+void JsonReport::diagnostics() {
+  json_.attributeArray("diagnostics", [&] {
+    for (const Diagnostic &d : checked_.diagnostics.all())
+      diagnostic(d);
+  });
+}
+
+void JsonReport::equations() {
+  json_.attributeArray("equations_typed", [&] {
+    if (checked_.entryInstance.valid())
+      instance(checked_.entryInstance, "");
+  });
+}
+
+/// Depth is bounded by the program's own limit on nesting.
+void JsonReport::instance(InstanceId id, const std::string &prefix) {
+  if (!written_.insert(id).second)
+    return; // Held by several equations: written after the first.
+  const Instance &instance = checked_.instances[id.index()];
+  const Jaxpr &jaxpr = program_.jaxpr(instance.jaxpr);
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    EqnId eqnId = jaxpr.eqn(i);
+    const Eqn &eqn = program_.eqn(eqnId);
+    std::string path = prefix + "eqns/" + std::to_string(i);
+    json_.object([&] {
+      json_.attribute("path", path);
+      json_.attribute("primitive", utf8(program_.name(eqn)));
+      json_.attributeArray("results", [&] {
+        for (unsigned r = 0; r < eqn.numResults; ++r) {
+          TypeId type = checked_.type(id, program_.result(eqn, r));
+          if (type.valid())
+            json_.value(utf8(str(cx_, type)));
+          else
+            json_.value(nullptr);
+        }
+      });
+    });
+    forEachBody(program_, eqn, [&](const std::string &where, JaxprId body) {
+      InstanceId held = checked_.body(id, eqnId, body);
+      if (held.valid())
+        this->instance(held, path + "/" + where + "/");
+    });
+  }
+}
+
+void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
+                               const ReportOptions &options,
+                               bool withEquations) {
+  constexpr StringRef BasisWords[] = {"derived", "matched", "guess"};
+  JsonReport report(json, checked);
+  json.object([&] {
+    json.attribute("schema", "shardtype-check/1");
+    json.attribute("program", utf8(options.program));
+    json.attribute("ok", checked.ok());
+    json.attribute("basis", BasisWords[static_cast<unsigned>(checked.basis)]);
+    report.mesh();
+    json.attribute("equations", checked.equations);
+    report.signature();
+    report.diagnostics();
+    if (withEquations)
+      report.equations();
+  });
+}
+
+void shardtype::writeInputErrorsJson(OStream &json,
+                                     const DiagnosticList &diagnostics,
+                                     const ReportOptions &options) {
+  json.object([&] {
+    json.attribute("schema", "shardtype-check/1");
+    json.attribute("program", utf8(options.program));
+    json.attribute("ok", false);
+    json.attributeArray("diagnostics", [&] {
+      for (const Diagnostic &d : diagnostics.all())
+        json.object([&] {
+          json.attribute("code", info(d.code).code);
+          json.attribute("severity", levelWord(d.level));
+          json.attribute("message", utf8(d.message));
+          if (!d.path.empty())
+            json.attribute("path", utf8(d.path));
+          if (d.line) {
+            json.attribute("line", d.line);
+            json.attribute("column", d.column);
+          }
+        });
+    });
+  });
+}

@@ -1,0 +1,110 @@
+// Common.cpp - shared by the forms a report takes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Common.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace shardtype;
+
+const Frame *shardtype::innermost(const Program &program, StackId stack) {
+  ArrayRef<FrameId> frames = program.stack(stack);
+  return frames.empty() ? nullptr : &program.frames[frames.front().index()];
+}
+
+std::string shardtype::place(const Program &program,
+                             const Diagnostic &diagnostic) {
+  const Frame *frame = innermost(program, diagnostic.stack);
+  if (!frame)
+    return diagnostic.path;
+  return program.context().str(frame->file).str() + ":" +
+         std::to_string(frame->line) + ":" + std::to_string(frame->column + 1);
+}
+
+bool shardtype::leavesPartial(const Context &cx, TypeId type) {
+  const Type &t = cx.type(type);
+  return !t.sharding.unreduced.empty() || !t.manual.unreduced.empty();
+}
+
+static std::string operandName(const Program &program, const VarNames &names,
+                               const Diagnostic &diagnostic, int operand) {
+  if (!diagnostic.eqn.valid())
+    return "x";
+  ArrayRef<Atom> operands = program.operandsOf(diagnostic.eqn);
+  if (operand < 0 || static_cast<size_t>(operand) >= operands.size())
+    return "x";
+  Atom atom = operands[operand];
+  if (!atom.isLiteral())
+    return names.name(atom.var());
+  const Literal &literal = program.literal(atom.literal());
+  return literal.repr.valid() ? program.context().str(literal.repr).str() : "x";
+}
+
+std::string shardtype::fixCode(const Program &program, const VarNames &names,
+                               const Diagnostic &diagnostic, const Fix &fix) {
+  if (fix.code.empty())
+    return "out_sharding=" + fix.spec;
+  size_t at = fix.code.find("{0}");
+  if (at == std::string::npos)
+    return fix.code;
+  return fix.code.substr(0, at) +
+         operandName(program, names, diagnostic, fix.operand) +
+         fix.code.substr(at + 3);
+}
+
+Counts shardtype::count(const DiagnosticList &diagnostics) {
+  Counts counts;
+  for (const Diagnostic &diagnostic : diagnostics.all()) {
+    counts.errors += diagnostic.level == Level::Error;
+    counts.warnings += diagnostic.level == Level::Warning;
+  }
+  return counts;
+}
+
+StringRef shardtype::levelWord(Level level) {
+  constexpr StringRef Words[] = {"ignored", "note", "warning", "error"};
+  return Words[static_cast<unsigned>(level)];
+}
+
+std::string shardtype::plural(uint64_t n, StringRef word) {
+  return std::to_string(n) + " " + word.str() + (n == 1 ? "" : "s");
+}
+
+std::string shardtype::groupedDigits(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, " ");
+  return digits;
+}
+
+std::string shardtype::humanBytes(uint64_t bytes) {
+  constexpr StringRef Units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024)
+    return std::to_string(bytes) + " B";
+  double amount = static_cast<double>(bytes) / 1024;
+  unsigned unit = 0;
+  while (amount >= 1024 && unit + 1 < std::size(Units)) {
+    amount /= 1024;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format(amount < 100 ? "%.1f" : "%.0f", amount);
+  StringRef shown = text;
+  shown.consume_back(".0");
+  return (shown + " " + Units[unit]).str();
+}
+
+std::string shardtype::describe(ArrayRef<CommStep> steps, bool partial) {
+  if (steps.empty())
+    return partial ? "no communication here, leaves partial sums"
+                   : "no communication";
+  std::string text;
+  uint64_t sent = 0;
+  for (const CommStep &step : steps) {
+    text += text.empty() ? "one " : ", then one ";
+    text += str(step.kind).str() + " over " + llvm::join(step.axes, ", ");
+    sent += step.sentBytes;
+  }
+  return text + ", " + humanBytes(sent) + " sent per device" +
+         (partial ? ", leaves partial sums" : "");
+}

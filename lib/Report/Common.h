@@ -1,0 +1,30 @@
+// Common.h - shared by the forms a report takes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_REPORT_COMMON_H
+#define SHARDTYPE_LIB_REPORT_COMMON_H
+
+#include "shardtype/Report/Report.h"
+
+namespace shardtype {
+
+/// The innermost frame of a stack; null: no source is known.
+const Frame *innermost(const Program &program, StackId stack);
+/// `model.py:41:12` (columns from 1), or the equation's path.
+std::string place(const Program &program, const Diagnostic &diagnostic);
+/// Does the type hold partial results?
+bool leavesPartial(const Context &cx, TypeId type);
+/// What a fix says to write: its code with the operand's name in it, or
+/// `out_sharding=...`.
+std::string fixCode(const Program &program, const VarNames &names,
+                    const Diagnostic &diagnostic, const Fix &fix);
+struct Counts {
+  unsigned errors = 0, warnings = 0;
+};
+Counts count(const DiagnosticList &diagnostics);
+StringRef levelWord(Level level); // "error", "warning", "note"
+/// `1 error`, `3 errors`.
+std::string plural(uint64_t n, StringRef word);
+
+} // namespace shardtype
+
+#endif
