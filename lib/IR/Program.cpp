@@ -39,7 +39,8 @@ llvm::hash_code hash(const ParamList &list) {
 
 llvm::hash_code hash(const Literal &l) {
   return llvm::hash_combine(static_cast<unsigned>(l.kind), l.type.raw(),
-                            l.repr.raw(), l.bits.raw(), l.array);
+                            l.repr.raw(), l.bits.raw(), l.array,
+                            l.extra.raw());
 }
 
 llvm::hash_code hash(const EqnInfo &i) {
@@ -88,6 +89,8 @@ Program Program::clone() const {
   copy.primitives = primitives;
   copy.entry = entry;
   copy.contextMeshAtTop = contextMeshAtTop;
+  copy.file = file;
+  copy.formatMinor = formatMinor;
   copy.fromText = fromText;
   copy.producer = producer;
   copy.contextExtra = contextExtra;

@@ -17,7 +17,7 @@ static llvm::hash_code hashIds(ArrayRef<StringId> ids) {
 
 static llvm::hash_code hash(const Mesh &mesh) {
   llvm::hash_code code = llvm::hash_combine(
-      mesh.concrete, mesh.device.has_value(),
+      mesh.concrete, mesh.device.has_value(), mesh.extra.raw(),
       llvm::hash_combine_range(mesh.devices.begin(), mesh.devices.end()));
   for (const MeshAxis &axis : mesh.axes)
     code = llvm::hash_combine(code, axis.name.raw(), axis.size,
@@ -88,7 +88,7 @@ const Mesh &Context::meshOrEmpty(MeshId id) const {
 MeshId Context::forTypes(MeshId id) {
   if (!id.valid() || mesh(id).empty())
     return MeshId();
-  if (!mesh(id).concrete && !mesh(id).device)
+  if (!mesh(id).concrete && !mesh(id).device && !mesh(id).extra.valid())
     return id;
   Mesh abstract;
   abstract.axes = mesh(id).axes;

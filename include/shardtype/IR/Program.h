@@ -46,6 +46,7 @@ struct Literal {
   StringId repr;     // As printed, without the type.
   StringId bits;     // Bits: hex digits. Int: decimal digits.
   int64_t array = 0; // Array: index in Program::arrays. Bool: 0 or 1.
+  StringId extra;    // Fields of the file that we do not interpret, verbatim.
   friend bool operator==(const Literal &, const Literal &) = default;
 };
 
@@ -67,6 +68,7 @@ struct Effect {
   VarId var;            // Read, Write, Accum.
   StringId name;        // Axis: its name. Opaque: its text.
   StringId effectClass; // Opaque: its class.
+  StringId extra;       // Fields of the file that we do not interpret.
   friend bool operator==(const Effect &, const Effect &) = default;
 };
 
@@ -88,6 +90,7 @@ struct EqnInfo {
 struct Frame {
   StringId file, function;
   uint32_t line = 0, column = 0, endLine = 0, endColumn = 0;
+  StringId extra; // Unknown fields, JSON verbatim.
   friend bool operator==(const Frame &, const Frame &) = default;
 };
 
@@ -106,7 +109,7 @@ struct Jaxpr {
   StringId debugFor, debugSource;       // "jit", "step at train.py:10"
   SmallVector<StringId, 0> argNames;    // Invalid id: None.
   SmallVector<StringId, 0> resultPaths; // Likewise.
-  bool hasResultPaths = false;
+  bool hasArgNames = false, hasResultPaths = false; // False: null.
   StringId name;  // Of a shared definition in a text, or invalid.
   StringId extra; // Unknown fields, JSON verbatim.
 
@@ -139,7 +142,30 @@ struct Entry {
   SmallVector<StringId, 0> argNames, resultPaths; // As JAX gives them.
   SmallVector<StringId, 0> argPaths; // Normalised: `params/layers/0/w`.
   SmallVector<StringId, 0> outPaths; // `result`, `result/0`.
+  /// Of the outermost jit, which is no equation of the program: tuples, or
+  /// invalid.
+  ValueId inShardings, outShardings;
   StringId extra; // in_tree, out_tree and all else, JSON verbatim.
+};
+
+/// The tables of the file a program was read from, in the file's order. JSON
+/// that is kept verbatim (`extra`, `derived`, `context`, Raw values) names
+/// objects by their index in these, so a writer begins its own tables with
+/// them. All empty for programs that come from elsewhere. Sources, arrays,
+/// opaques and jaxprs need no such list: Program holds them in file order.
+struct FileTables {
+  struct TypeEntry {
+    TypeId type;
+    MeshId mesh; // As in the file: types forget a mesh's device.
+  };
+  std::vector<MeshId> meshes;
+  std::vector<TypeEntry> types;
+  std::vector<StackId> stacks;
+  /// The file's number of each variable; empty if they count up from 0 in the
+  /// order of Program::vars, dropped ones not counted.
+  std::vector<uint32_t> varIds;
+  /// Axis names that are no strings, as texts of other Python values.
+  SmallVector<StringId, 0> reprNames;
 };
 
 /// A primitive's name as this program uses it, and what printing and reading
@@ -215,6 +241,8 @@ public:
   std::vector<PrimitiveRef> primitives;
   Entry entry;
   MeshId contextMeshAtTop; // context.mesh
+  FileTables file;
+  uint32_t formatMinor = 2; // Minor version of the exchange format.
   /// From a printed text: mesh sizes and hidden parameters may be unknown.
   bool fromText = false;
   std::string producer;     // The producer object, JSON verbatim.

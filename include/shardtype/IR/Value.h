@@ -25,7 +25,8 @@ struct Value {
     Dict,        // elements: key, value, key, value, ...
     Set,         // elements, sorted; a frozenset
     DType,       // text: the long name
-    Enum,        // text: class; text2: member; integer: value, if a number
+    Enum,        // text: class; text2: member; elements: [value], if given;
+                 // integer: value, if a number
     Struct,      // text: class; names and elements: fields in order
     Jaxpr,       // integer: JaxprId
     Spec,        // integer: index in Program::specs
@@ -35,14 +36,15 @@ struct Value {
     Type,        // integer: TypeId
     Array,       // integer: index in Program::arrays
     FlatTree,    // elements[0]: leaf counts; text: as printed
-    TreeDef,     // text: as printed; integer: leaves
+    TreeDef,     // text: as printed; integer: leaves, or -1
     Sym,         // text: a symbolic dim
     Prng,        // text: tag; text2: name; elements[0]: key shape
     HiPrim,      // text: class; names and elements: params in printing order;
                  // inTypes, outTypes as elements of two trailing tuples named
-                 // "$in" and "$out"; integer: opaque index
+                 // "$in" and "$out"; integer: opaque index, or -1
     Callable,    // text: name; integer: opaque index, or -1
-    Opaque,      // integer: index in Program::opaques
+    Opaque,      // integer: index in Program::opaques; text: "sharding" if it
+                 // is a sharding that is no NamedSharding
     OpaqueText,  // text: from a printed program, kept verbatim
     Unspecified, // JAX's UnspecifiedValue
     Hidden,      // Not in the text; Check finds it from the binder
@@ -52,7 +54,9 @@ struct Value {
   enum By : uint8_t { Unsaid, User, Jax } by = Unsaid;
   int64_t integer = 0;
   StringId text, text2;
-  StringId extra; // Unknown JSON fields beside the known ones, verbatim.
+  /// Unknown JSON fields beside the known ones, an object verbatim. Those of
+  /// the object that a tag holds stand in it under the empty key.
+  StringId extra;
   SmallVector<ValueId, 2> elements;
   SmallVector<StringId, 0> names;
 

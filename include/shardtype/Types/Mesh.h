@@ -30,12 +30,14 @@ struct AbstractDevice {
 };
 
 /// A mesh: ordered axes and, for a concrete one, device ids in row-major order.
-/// Types name abstract meshes without a device; the rest is for parameters.
+/// Types name abstract meshes without device or extra; the rest is for
+/// parameters.
 struct Mesh {
   SmallVector<MeshAxis, 4> axes; // At most MaxMeshAxes.
   std::optional<AbstractDevice> device;
   bool concrete = false;        // A `Mesh`, not an `AbstractMesh`.
   std::vector<int64_t> devices; // Ids, if concrete and known.
+  StringId extra; // Fields of the file that we do not interpret, verbatim.
 
   bool empty() const { return axes.empty(); }
   unsigned rank() const { return axes.size(); }
