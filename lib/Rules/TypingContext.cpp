@@ -1,6 +1,7 @@
 // TypingContext.cpp - the steps every standard primitive shares.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Rules/TypingContext.h"
+#include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 
 using namespace shardtype;
@@ -73,7 +74,8 @@ LogicalResult TypingContext::checkContextMesh() {
 }
 
 void TypingContext::setResult(unsigned i, TypeId type, bool open) {
-  results_[i] = {type, open};
+  if (i < results_.size())
+    results_[i] = {type, open};
 }
 
 TypeId TypingContext::recordedResult(unsigned result) const {
@@ -156,17 +158,24 @@ LogicalResult TypingContext::run() {
   return std::get<Custom>(primitive_.type).all(*this);
 }
 
-/// Steps 7 and 8 of spec 01, 3.0: sets of the reduction rule into the sharding,
-/// and an axis that ends up in two places.
+/// There is no reduction rule, but sets to apply it to.
+static LogicalResult refuseSets(TypingContext &cx) {
+  ErrorBuilder error = cx.error(diag::RuleMissingUR, cx.name());
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (cx.sharding(i).hasUR())
+      error.mark(i).fixOperand(i, withoutSets(cx.sharding(i)));
+  return error;
+}
+
+/// Step 7 of spec 01, 3.0: sets of the reduction rule into the sharding, where
+/// they may not overlap its partitions.
 static LogicalResult finishSharding(TypingContext &cx, const Standard &rules,
                                     Sharding &sharding) {
   if (!rules.reduction) {
     bool any = sharding.hasUR();
     for (unsigned i = 0; i < cx.numOperands(); ++i)
       any |= cx.operand(i).isArray() && cx.sharding(i).hasUR();
-    if (any)
-      return cx.error(diag::RuleMissingUR, cx.name());
-    return success();
+    return any ? refuseSets(cx) : success();
   }
   FailureOr<ReductionSets> sets = rules.reduction(cx);
   if (failed(sets))
@@ -181,8 +190,9 @@ static LogicalResult finishSharding(TypingContext &cx, const Standard &rules,
   return success();
 }
 
-LogicalResult checkIllegalResult(TypingContext &cx, const Sharding &sharding,
-                                 diag::Code code) {
+LogicalResult shardtype::checkIllegalResult(TypingContext &cx,
+                                            const Sharding &sharding,
+                                            diag::Code code) {
   AxisSet seen;
   for (unsigned dim = 0; dim < sharding.dims.size(); ++dim)
     for (uint8_t axis : sharding.dims[dim]) {
@@ -202,6 +212,8 @@ LogicalResult checkIllegalResult(TypingContext &cx, const Sharding &sharding,
 }
 
 LogicalResult TypingContext::runStandard(const Standard &rules) {
+  if (numResults() != 1)
+    return error(diag::ResultCount, name(), 1, numResults());
   for (unsigned i = 0; i < numOperands(); ++i)
     if (!operand(i).isArray())
       return error(diag::DTypeMismatch,
@@ -228,8 +240,9 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
     if (!rules.sharding)
       return error(diag::RuleMissing, name());
     FailureOr<Sharding> ruled = rules.sharding(*this);
-    if (failed(ruled) || failed(finishSharding(*this, rules, *ruled)) ||
-        failed(checkIllegalResult(*this, *ruled, diag::IllegalResult)))
+    if (failed(ruled) ||
+        failed(checkIllegalResult(*this, *ruled, diag::IllegalResult)) ||
+        failed(finishSharding(*this, rules, *ruled)))
       return failure();
     sharding = std::move(*ruled);
   }
@@ -295,7 +308,8 @@ ErrorBuilder &ErrorBuilder::fixes(ArrayRef<Sharding> results) {
 }
 
 ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
-                                       const Sharding &sharding) {
+                                       const Sharding &sharding,
+                                       const Sharding *result) {
   Fix fix;
   fix.operand = static_cast<int>(operand);
   fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);
@@ -303,6 +317,11 @@ ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
   fix.code = "reshard({0}, " + fix.spec + ")";
   fix.communication =
       reshardCost(cx_.context(), cx_.operandId(operand), fix.type);
+  if (result && cx_.haveShape_ && !cx_.results_[0].type.valid() &&
+      !checkDivisible(cx_.context(), *result, cx_.resultShape_)) {
+    fix.assumed = true;
+    cx_.setResult(0, cx_.composed(*result));
+  }
   return this->fix(std::move(fix));
 }
 

@@ -65,9 +65,11 @@ public:
   /// (they are, in and after a sharding rule).
   ErrorBuilder &fix(const Sharding &result);
   ErrorBuilder &fixes(ArrayRef<Sharding> results);
-  /// Give an operand another sharding first; priced as a reshard. The result is
-  /// then not assumed.
-  ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding);
+  /// Give an operand another sharding first; priced as a reshard. With
+  /// `result`, the sharding that the only result then has: the first such is
+  /// assumed, otherwise the result is not.
+  ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding,
+                           const Sharding *result = nullptr);
   ErrorBuilder &fix(Fix fix);
   /// JAX has no rule, but this would be sound: taken as the result from there
   /// on, so that allowing the kind makes the program pass.
@@ -148,6 +150,8 @@ public:
   TypeId recordedResult(unsigned result) const;
   void setRecordedResults(ArrayRef<TypeId> types) { recorded_ = types; }
 
+  /// Does nothing where the equation binds fewer results; see `setResults` in
+  /// Helpers.h for rules with several.
   void setResult(unsigned i, TypeId type, bool open = false);
   /// Composes a type and makes the checks of spec 01, 2.6 on it.
   FailureOr<TypeId> makeType(ArrayRef<int64_t> shape, DType dtype,

@@ -1,0 +1,194 @@
+// Helpers.cpp - the rule parts that rows name.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Rules/Helpers.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace shardtype;
+
+LogicalResult shardtype::checkOperandCount(TypingContext &cx, unsigned min,
+                                           unsigned max) {
+  if (cx.numOperands() >= min && cx.numOperands() <= max)
+    return success();
+  std::string wanted = std::to_string(min);
+  if (max == AnyNumber)
+    wanted += " or more";
+  else if (max != min)
+    wanted += " to " + std::to_string(max);
+  return cx.error(diag::OperandCount, cx.name(), wanted, cx.numOperands());
+}
+
+LogicalResult shardtype::setResults(TypingContext &cx, ArrayRef<TypeId> types) {
+  if (types.size() != cx.numResults())
+    return cx.error(diag::ResultCount, cx.name(), types.size(),
+                    cx.numResults());
+  for (unsigned i = 0; i < types.size(); ++i)
+    cx.setResult(i, types[i]);
+  return success();
+}
+
+//===--- Parts of standard rows -------------------------------------------===//
+
+FailureOr<Shape> shape::operand(TypingContext &cx) {
+  return cx.operand(0).shape;
+}
+
+FailureOr<DType> dtype::operand(TypingContext &cx) {
+  return cx.operand(0).dtype;
+}
+
+bool weak::all(TypingContext &cx) {
+  return llvm::all_of(llvm::seq(cx.numOperands()),
+                      [&](unsigned i) { return cx.operand(i).weak; });
+}
+bool weak::first(TypingContext &cx) { return cx.operand(0).weak; }
+bool weak::never(TypingContext &) { return false; }
+
+FailureOr<MemorySpace> memory::standard(TypingContext &cx) {
+  bool allAny = true;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    allAny &= cx.operand(i).memory == MemorySpace::Any;
+  if (allAny)
+    return MemorySpace::Any;
+  std::optional<unsigned> first;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    if (cx.operand(i).rank() == 0)
+      continue;
+    if (!first)
+      first = i;
+    else if (cx.operand(i).memory != cx.operand(*first).memory)
+      return cx.error(diag::MemorySpaceDiffers).mark(*first).mark(i);
+  }
+  return first ? cx.operand(*first).memory : MemorySpace::Device;
+}
+
+FailureOr<MemorySpace> memory::operand(TypingContext &cx) {
+  return cx.operand(0).memory;
+}
+
+FailureOr<Sharding> sharding::operand(TypingContext &cx) {
+  return cx.sharding(0);
+}
+
+//===--- Unreduced and reduced --------------------------------------------===//
+
+FailureOr<ReductionSets> reduction::passAnyKind(TypingContext &cx) {
+  const Sharding &s = cx.sharding(0);
+  return ReductionSets{s.unreduced, s.reduced, s.kind};
+}
+
+FailureOr<ReductionSets> reduction::pass(TypingContext &cx) {
+  if (failed(requireSum(cx, 0)))
+    return failure();
+  return passAnyKind(cx);
+}
+
+FailureOr<ReductionSets> reduction::nonlinear(TypingContext &cx) {
+  const Sharding &s = cx.sharding(0);
+  if (failed(requireSum(cx, 0)))
+    return failure();
+  if (!s.unreduced.empty())
+    return cx.error(diag::NonlinearUnreduced, cx.name(), s.unreduced)
+        .mark(0)
+        .fixOperand(0, withoutUnreduced(s));
+  return ReductionSets{{}, s.reduced, ReductionKind::None};
+}
+
+FailureOr<ReductionSets> reduction::linearRefused(TypingContext &cx) {
+  const Sharding &s = cx.sharding(0);
+  if (failed(requireSum(cx, 0)))
+    return failure();
+  if (!s.unreduced.empty())
+    return cx.error(diag::LinearUnreduced, cx.name(), s.unreduced)
+        .mark(0)
+        .fixOperand(0, withoutUnreduced(s))
+        .sound(s);
+  return ReductionSets{{}, s.reduced, ReductionKind::None};
+}
+
+FailureOr<ReductionSets> reduction::refuseMissing(TypingContext &cx,
+                                                  Sharding result) {
+  ErrorBuilder error = cx.error(diag::RuleMissingUR, cx.name());
+  // Reduced alike everywhere and sharded over those axes nowhere.
+  bool sound = true;
+  AxisSet reduced = cx.sharding(0).reduced;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    const Sharding &s = cx.sharding(i);
+    sound &= s.unreduced.empty() && s.reduced == reduced;
+    if (s.hasUR())
+      error.mark(i).fixOperand(i, withoutSets(s));
+  }
+  if (sound && !result.axes().intersects(reduced)) {
+    result = withoutSets(result);
+    result.reduced = reduced;
+    error.sound(result);
+  }
+  return error;
+}
+
+//===--- Checks and fixes rules share -------------------------------------===//
+
+Sharding shardtype::withoutUnreduced(Sharding sharding) {
+  sharding.unreduced = {};
+  sharding.kind = ReductionKind::None;
+  return sharding;
+}
+
+Sharding shardtype::withoutSets(Sharding sharding) {
+  sharding.reduced = {};
+  return withoutUnreduced(std::move(sharding));
+}
+
+Sharding shardtype::placed(TypingContext &cx, unsigned operand) {
+  Sharding s = cx.sharding(operand);
+  if (!s.hasMesh())
+    s.mesh = cx.ruleMesh();
+  return s;
+}
+
+LogicalResult shardtype::requireSum(TypingContext &cx, unsigned operand) {
+  const Sharding &s = cx.sharding(operand);
+  if (s.unreduced.empty() || s.kind == ReductionKind::Sum)
+    return success();
+  return cx
+      .error(diag::UnreducedKind, operand, str(s.kind), cx.name(),
+             str(ReductionKind::Sum))
+      .mark(operand)
+      .fixOperand(operand, withoutUnreduced(s));
+}
+
+LogicalResult shardtype::refuseSpecSets(TypingContext &cx, unsigned operand) {
+  const Sharding &s = cx.sharding(operand);
+  if (!s.hasUR())
+    return success();
+  return cx.error(diag::SpecIteration, cx.name())
+      .mark(operand)
+      .fixOperand(operand, withoutSets(s));
+}
+
+FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
+                                            ArrayRef<int64_t> outShape) {
+  const Sharding &s = cx.sharding(operand);
+  auto isOne = [](int64_t size) { return size == 1; };
+  if (llvm::all_of(outShape, isOne)) {
+    Sharding whole = replicated(s.mesh, outShape.size());
+    whole.unreduced = s.unreduced;
+    whole.reduced = s.reduced;
+    whole.kind = s.kind;
+    return whole;
+  }
+  const Mesh &mesh = cx.context().meshOrEmpty(s.mesh);
+  for (unsigned d = 0; d < outShape.size(); ++d) {
+    if (s.dims[d].empty() || outShape[d] == cx.shape(operand)[d])
+      continue;
+    int64_t parts = mesh.size(s.dims[d]);
+    if (outShape[d] % parts == 0)
+      continue;
+    Sharding gathered = s;
+    gathered.dims[d].clear();
+    return cx
+        .error(diag::VaryingShape, cx.name(), d, outShape[d], s.dims[d], parts)
+        .mark(operand, d)
+        .fixOperand(operand, gathered);
+  }
+  return s;
+}
