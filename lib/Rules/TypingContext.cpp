@@ -79,6 +79,7 @@ void TypingContext::setResult(unsigned i, TypeId type, bool open) {
 }
 
 TypeId TypingContext::recordedResult(unsigned result) const {
+  usedRecorded_ = true;
   return result < recorded_.size() ? recorded_[result] : TypeId();
 }
 
@@ -118,6 +119,23 @@ FailureOr<TypeId> TypingContext::updateType(unsigned operand,
   return context_.intern(type);
 }
 
+/// A sharding argument may name Explicit axes only (spec 01, 2.7).
+static LogicalResult checkExplicitOnly(TypingContext &cx,
+                                       const PartitionSpec &spec, MeshId id,
+                                       StringRef key) {
+  const Mesh &mesh = cx.context().meshOrEmpty(id);
+  for (const SpecEntry &entry : spec.partitions)
+    for (StringId name : entry.axes) {
+      std::optional<unsigned> at = mesh.find(name);
+      if (at && mesh.axes[*at].type != AxisType::Explicit)
+        return cx
+            .error(diag::SpecAxisType, cx.context().str(name),
+                   str(cx.context(), spec), str(mesh.axes[*at].type))
+            .markParam(key);
+    }
+  return success();
+}
+
 FailureOr<Sharding> TypingContext::resolveParam(const ShardingParam &param,
                                                 unsigned rank, StringRef key) {
   assert(param.given() && "a sharding that is not there cannot be resolved");
@@ -126,6 +144,8 @@ FailureOr<Sharding> TypingContext::resolveParam(const ShardingParam &param,
   if (!result)
     return reportSpecError(*this, result.error, param.spec, mesh, rank)
         .markParam(key);
+  if (failed(checkExplicitOnly(*this, param.spec, mesh, key)))
+    return failure();
   return std::move(*result);
 }
 

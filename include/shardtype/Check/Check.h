@@ -8,10 +8,10 @@
 
 namespace shardtype {
 
-/// `--in`: a spec for arguments whose path (or position) fits.
+/// `--in` or `--out`: a spec for the arguments or results whose path fits.
 struct ArgumentSpec {
-  std::string pattern; // A name, a path pattern; empty: by position.
-  int position = -1;
+  std::string pattern; // A path, `*` for one part, `**` for any; empty: by
+  int position = -1;   // position, from 0.
   PartitionSpec spec;
 };
 
@@ -31,9 +31,14 @@ struct CheckOptions {
   std::vector<ArgumentSpec> out; // What results must be.
   std::vector<Choice> choices;
   Constraints constraints = Constraints::Assert;
+  /// A constraint that differs by axes of size 1 only is met.
+  bool ignoreUnitAxes = false;
   JaxVersion jax = JaxVersion::V0_12;
   bool assumeDeclared = false; // Unknown primitives: results as recorded.
-  unsigned maxDepth = 256;
+  unsigned maxDepth = 256;     // Of bodies in bodies.
+  /// Of equations typed, a body once per distinct tuple of argument types.
+  uint64_t maxTyped = 100'000'000;
+  unsigned maxPerCode = 1000; // Diagnostics of one code; more are counted.
   bool retypes() const { return mesh.valid() || !in.empty(); }
 };
 
@@ -49,51 +54,75 @@ struct Instance {
     EqnId eqn;
     JaxprId body;
     InstanceId instance;
+    BodyInputs inputs; // Which operand each input is.
   };
   std::vector<Held> bodies;
   bool hadErrors = false;
+  /// The sharding of a variable is open (spec 04, 8.2): it counts and prints as
+  /// replicated.
+  bool isOpen(uint32_t i) const { return i < open.size() && open[i]; }
 };
 
 /// How sure a verdict is (spec 04, 8.3).
 enum class Basis : uint8_t { Derived, Matched, Guess };
+StringRef str(Basis basis); // "derived", "matched", "guess"
 
 /// A program with the type of every value. Constant once made; the program and
 /// its context must outlive it.
 class CheckedProgram : public TypeView {
 public:
   explicit CheckedProgram(const Program &of) : program(&of) {}
+  /// With an invalid instance (a body that no rule types): as recorded.
   TypeId type(InstanceId instance, VarId var) const override;
   InstanceId body(InstanceId instance, EqnId eqn, JaxprId body) const override;
   InstanceId entry() const override { return entryInstance; }
+  /// The type of an operand in an instance; literals have their own.
+  TypeId type(InstanceId instance, Atom atom) const;
 
   const Program *program;
   std::vector<Instance> instances;
-  InstanceId entryInstance;
+  InstanceId entryInstance; // Invalid: the program or the options are unusable.
   DiagnosticList diagnostics;
-  MeshId mesh; // The context mesh of the entry.
+  CheckOptions options; // As given.
+  MeshId mesh;          // The context mesh of the entry.
+  MeshId recordedMesh;  // The mesh of the trace; invalid: none.
   bool retyped = false;
   Basis basis = Basis::Derived;
   uint64_t equations = 0;  // Of the program as written, bodies once each.
+  uint64_t typed = 0;      // Bodies once per instance.
   uint64_t notChecked = 0; // Equations with a poison operand.
-  std::vector<TypeId> argumentTypes, resultTypes; // Of the entry.
+  uint64_t omitted = 0;    // Diagnostics beyond `maxPerCode`.
+  /// Of the entry. An argument or result that has no type is invalid.
+  std::vector<TypeId> argumentTypes, resultTypes;
+  std::vector<bool> openResults; // Printed as replicated, but not decided.
   bool ok() const { return !diagnostics.hasErrors(); }
 };
 
 /// Types the whole program, reporting every independent error. Linear in the
 /// number of equations of distinct instances; the program is not changed.
-/// `inputs` are filled where `--in` matches; a pattern that matches nothing is
-/// an OptionInvalid error.
+/// Never fails: what is wrong with program or options is in `diagnostics`.
 CheckedProgram check(const Program &program, const PrimitiveSet &primitives,
                      const CheckOptions &options = {});
 
-/// The program with every assumed fix written into it as parameter or inserted
-/// reshard (`--fix-all`); the choices made are appended to `made`.
+/// A recorded mesh as it stands under re-typing (structure/retype.3): `to` with
+/// the kinds of the axes that `recorded` changed against `from`, the mesh of
+/// the trace.
+MeshId retypedMesh(Context &cx, MeshId recorded, MeshId from, MeshId to);
+
+/// One fix that `applyFixes` wrote.
 struct MadeChoice {
-  std::string path;
+  std::string path; // Of the equation.
   StackId stack;
-  std::string type;
+  std::string type; // What its result or operand became.
   std::vector<CommStep> communication;
 };
+
+/// The program with every assumed fix written into it: as parameter where the
+/// primitive takes one, else as a reshard before or behind the equation. It is
+/// an Explicit program of its own: types are the ones found, sharding
+/// parameters and contexts are on the mesh checked for, a body that was typed
+/// in several ways is written once for each, and what was left open is resharded
+/// where it is used. Choices are appended to `made`.
 Program applyFixes(const CheckedProgram &checked,
                    const PrimitiveSet &primitives,
                    std::vector<MadeChoice> &made);

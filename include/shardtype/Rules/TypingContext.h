@@ -29,23 +29,48 @@ struct ShardingParam {
   bool given() const { return state == Given; }
 };
 
+/// Which operand of its equation each input of a body is: input `i` is operand
+/// `i + before` for `i < split`, and `i + after` behind that.
+struct BodyInputs {
+  unsigned split = 0;
+  int before = 0, after = 0;
+  unsigned operand(unsigned input) const {
+    return static_cast<unsigned>(static_cast<int>(input) +
+                                 (input < split ? before : after));
+  }
+  friend bool operator==(const BodyInputs &, const BodyInputs &) = default;
+};
+
 /// What a rule cannot know by itself; Check implements it.
 class TypingHost {
 public:
   virtual ~TypingHost();
   struct Body {
-    ArrayRef<Typed> results;
-    bool hadErrors = false; // Silence what follows from them.
+    JaxprId jaxpr;
+    InstanceId instance;
+    ArrayRef<Typed> results; // Of the jaxpr's outs; an invalid type is poison.
+    bool hadErrors = false;  // Silence what follows from them.
   };
-  /// Types a body for these arguments under `mesh` (once per distinct tuple)
-  /// and notes it as held by the current equation.
-  virtual FailureOr<Body> typeBody(JaxprId body, ArrayRef<Typed> args,
-                                   MeshId mesh) = 0;
+  /// Types a body for these arguments (one per input, none of them poison) under
+  /// `mesh`, once per distinct tuple, and notes it as held by the current
+  /// equation. Where recorded types stand, inputs have those of the body's
+  /// binders.
+  virtual Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
+                        BodyInputs inputs = {}) = 0;
+  /// The results that a body would have for other arguments; nothing is noted
+  /// or reported. Empty: it would have errors, or this is such a trial already.
+  virtual std::vector<Typed> tryBody(JaxprId body, ArrayRef<Typed> args,
+                                     MeshId mesh) = 0;
+  /// The recorded type of a body's input, which operands must match; invalid
+  /// under re-typing or if none was recorded.
+  virtual TypeId binder(JaxprId body, unsigned input) = 0;
   /// A recorded mesh as it is now: itself, or under re-typing spec 04, 8.1.
   virtual MeshId rewriteMesh(MeshId recorded) = 0;
-  /// The equation of `body` that made result `index` of a body other than its
-  /// argument: for notes such as "X came in here". Invalid: it is an input.
-  virtual EqnId producer(JaxprId body, unsigned result) = 0;
+  /// Where a body's result got axes that `other` does not have: the equation in
+  /// it that first put them beside a value without them, or the input they come
+  /// from. Nothing if there are none, or it is not known.
+  virtual std::optional<DiagNote> origin(const Body &body, unsigned result,
+                                         const Sharding &other) = 0;
 };
 
 class TypingContext;
@@ -92,6 +117,8 @@ public:
   struct Options {
     JaxVersion jax = JaxVersion::V0_12;
     bool retyped = false; // Recorded types are not to be relied on.
+    bool constraintsReshard = false; // `--constraints reshard`.
+    bool ignoreUnitAxes = false;     // In assertions of constraints.
   };
 
   TypingContext(Context &context, const Program &program,
@@ -148,11 +175,16 @@ public:
   /// text hid the parameter; nothing if no type is recorded.
   std::optional<Sharding> recordedSharding(unsigned result);
   TypeId recordedResult(unsigned result) const;
+  /// Has a rule looked at recorded types? Then its outcome depends on them.
+  bool usedRecorded() const { return usedRecorded_; }
   void setRecordedResults(ArrayRef<TypeId> types) { recorded_ = types; }
 
   /// Does nothing where the equation binds fewer results; see `setResults` in
   /// Helpers.h for rules with several.
   void setResult(unsigned i, TypeId type, bool open = false);
+  /// The result's type with this sharding, unchecked. Only once the shape is
+  /// known (`haveShape`).
+  TypeId composed(const Sharding &sharding);
   /// Composes a type and makes the checks of spec 01, 2.6 on it.
   FailureOr<TypeId> makeType(ArrayRef<int64_t> shape, DType dtype,
                              const Sharding &sharding, bool weak = false,
@@ -197,7 +229,6 @@ public:
 private:
   friend class ErrorBuilder;
   LogicalResult runStandard(const Standard &rules);
-  TypeId composed(const Sharding &sharding);
 
   Context &context_;
   const Program &program_;
@@ -216,6 +247,7 @@ private:
   bool resultWeak_ = false;
   MemorySpace resultMemory_ = MemorySpace::Device;
   bool haveShape_ = false;
+  mutable bool usedRecorded_ = false;
 };
 
 } // namespace shardtype
