@@ -51,6 +51,23 @@ def trace(
 ) -> Trace:
     """Trace in the given mode; see `shardtype.export` for what each means."""
     compat.require_jax()
+    try:
+        return _trace(fn, args, kwargs, mode, mesh, in_specs)
+    except ExportError:
+        raise
+    except Exception as e:
+        # The user's own failure: shown as JAX shows it, without JAX's frames.
+        raise e.with_traceback(_users_traceback(e)) from e.__cause__
+
+
+def _trace(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mode: str,
+    mesh: Any,
+    in_specs: Any,
+) -> Trace:
     if mode == "record":
         raise ExportError("mode 'record' does not exist yet: use 'plain' or 'native'")
     if mode not in MODES:
@@ -62,6 +79,8 @@ def trace(
             raise NeedsMesh("mode native needs a mesh")
         return _native(fn, args, kwargs, mesh, in_specs)
     if mode == "plain":
+        if mesh is not None or in_specs is not None:
+            raise ExportError("mode plain takes no mesh and no specs; the checker takes them")
         return _plain(fn, args, kwargs)
     return _auto(fn, args, kwargs, mesh, in_specs)
 
@@ -80,10 +99,10 @@ def _auto(
             raise
         first = first_line(e)
         if mesh is None or in_specs is None:
+            missing = "--mesh and --in" if mesh is None else "--in, or --mode native,"
             raise NeedsMesh(
                 f"no plain trace: {first}{_at(e)}\n"
-                "the function has sharding annotations: give --mesh and --in to export"
-                " in native mode"
+                f"the function has sharding annotations: give {missing} to export in native mode"
             ) from e
         out = _native(fn, args, kwargs, mesh, in_specs)
         out.notes.append(f"no plain trace ({first}); exported in mode native")
@@ -129,7 +148,7 @@ def _native(
             if isinstance(e, ExportError) or not raised_by_jax(e):
                 raise
             raise Rejected(
-                f"JAX rejects the program: {type(e).__name__}: {first_line(e)}{_at(e)}."
+                f"JAX rejects the program: {_summary(e)}{_at(e)}."
                 " This is JAX's first error only; `shardtype check` on a plain trace shows all."
             ) from e
 
@@ -208,7 +227,7 @@ def _sharded(leaf: Any, mesh: Any, spec: Any, path: str) -> Any:
         specs.check_divides(aval.shape, spec, mesh)
     except ExportError as e:
         raise ExportError(f"argument '{path}': {e}") from None
-    except (ValueError, TypeError) as e:
+    except Exception as e:  # JAX has classes of its own for specs it refuses.
         raise ExportError(f"argument '{path}': {first_line(e)}") from e
     return out
 
@@ -224,6 +243,21 @@ def _frames(error: BaseException) -> list[tuple[str, int]]:
         out.append((tb.tb_frame.f_code.co_filename, tb.tb_lineno))
         tb = tb.tb_next
     return out
+
+
+def _users_traceback(error: BaseException) -> TracebackType | None:
+    """The traceback of an exception without the frames of JAX and of ours."""
+    kept: TracebackType | None = None
+    links: list[TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        links.append(tb)
+        tb = tb.tb_next
+    skip = (*compat.jax_dirs(), _HERE)
+    for link in reversed(links):
+        if not link.tb_frame.f_code.co_filename.startswith(skip):
+            kept = TracebackType(kept, link.tb_frame, link.tb_lasti, link.tb_lineno)
+    return kept
 
 
 def raised_by_jax(error: BaseException) -> bool:
@@ -251,7 +285,13 @@ def is_annotation_error(error: BaseException) -> bool:
 def first_line(error: BaseException) -> str:
     """First line of the message, without its last full stop or colon."""
     lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".: ") if lines else type(error).__name__
+    return lines[0].rstrip(".: ") if lines else ""
+
+
+def _summary(error: BaseException) -> str:
+    """Class and first line of an error, the class alone if it says nothing."""
+    line = first_line(error)
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
 def user_place(error: BaseException) -> tuple[str, int] | None:
