@@ -8,5 +8,8 @@ using namespace shardtype;
 PrimitiveSet shardtype::allPrimitives() {
   PrimitiveSet set;
   set.add(elementwise());
+  set.add(gather());
+  set.add(scatter());
+  set.add(slicing());
   return set;
 }

@@ -8,6 +8,9 @@
 namespace shardtype {
 
 ArrayRef<Primitive> elementwise();
+ArrayRef<Primitive> gather();
+ArrayRef<Primitive> scatter();
+ArrayRef<Primitive> slicing();
 
 } // namespace shardtype
 
