@@ -61,14 +61,16 @@ def judge(prim, operands, params, mesh, way=by_abstract_eval):
 def _choose(judged, limit, seed):
   """`limit` cases: half accepted, the rest spread evenly over the error ids.
 
-  Where little is accepted, rejections do not fill all the room that is left.
+  Where little is accepted, rejections do not fill all the room that is left,
+  and no error id takes more than a quarter.
   """
   strata = {}
   for case in judged:
     key = case[1] if isinstance(case[1], str) else ""
     strata.setdefault(key, []).append(case)
   accepted = strata.pop("", [])
-  rejected = [sample(v, limit, seed) for _, v in sorted(strata.items())]
+  of_one_id = max(3, limit // 4)
+  rejected = [sample(v, of_one_id, seed) for _, v in sorted(strata.items())]
   n_rejected = sum(map(len, strata.values()))
   take_accepted = max((limit + 1) // 2, limit - n_rejected)
   kept = sample(accepted, min(take_accepted, limit), seed)

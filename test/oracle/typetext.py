@@ -151,4 +151,6 @@ def print_param(value, mesh):
       isinstance(v, NamedSharding) for v in value):
     inner = ", ".join(print_param(v, mesh) for v in value)
     return f"({inner},)" if len(value) == 1 else f"({inner})"
+  if isinstance(value, frozenset):
+    return "frozenset({" + ", ".join(map(repr, sorted(value))) + "})"
   return str(value)
