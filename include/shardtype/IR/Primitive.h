@@ -37,10 +37,15 @@ struct ParamField {
 /// All parameters of a primitive, sorted by key.
 struct ParamSchema {
   ArrayRef<ParamField> fields;
-  bool nameFirst = false; // `name=` is printed before the others (jit).
+  /// `name=` is printed before the others. Without `nameFrom` the variables of
+  /// the body also take the names of the equation's own (jit; spec 04, 4.4).
+  bool nameFirst = false;
   /// Which jaxpr parameter gives `name` if there is no such parameter
   /// (custom_jvp_call prints the debug name of call_jaxpr).
   StringRef nameFrom = {};
+  /// A jaxpr that JAX meets before those of smaller keys when it looks for
+  /// shared ones (`cond_jaxpr` of while; spec 04, 4.9).
+  StringRef walkFirst = {};
 
   const ParamField *find(StringRef key) const {
     for (const ParamField &field : fields)

@@ -24,16 +24,21 @@ struct PrintOptions {
   bool types = true;      // Binders with types.
   bool source = false;    // ` # file:line:column (function)` at line ends.
   bool nameStack = false; // ` # [stack]` at line ends.
+  /// Variables and definitions keep the names that a text gave them; otherwise
+  /// all are named as JAX names them.
+  bool keepNames = true;
 };
 
-/// Prints the program from its entry as JAX 0.12 does (spec 04, 4), ending
-/// without a line break. `view` null: recorded types.
+/// Prints a verified program from its entry as JAX 0.12 does (spec 04, 4),
+/// ending without a line break. `view` null: recorded types. A binder without a
+/// type prints its name only. Values of arrays print as `[...]`.
 void printProgram(raw_ostream &os, const Program &program,
                   const TypeView *view = nullptr,
                   const PrintOptions &options = {});
 
 /// Names of variables as `printProgram` gives them; those a text brought along
-/// win. Computed once, for messages.
+/// win. Computed once, for messages. The program must be verified and outlive
+/// this.
 class VarNames {
 public:
   explicit VarNames(const Program &program);
@@ -41,7 +46,7 @@ public:
 
 private:
   const Program &program_;
-  std::vector<std::string> names_;
+  std::vector<uint32_t> names_; // By VarId; see VarName in lib/IR/PrintPlan.h.
 };
 
 /// One equation on one line, each operand with its type, for messages:

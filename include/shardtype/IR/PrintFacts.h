@@ -1,0 +1,19 @@
+// PrintFacts.h - how primitives without a typing row print.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_IR_PRINTFACTS_H
+#define SHARDTYPE_IR_PRINTFACTS_H
+
+#include "shardtype/IR/Primitive.h"
+
+namespace shardtype {
+
+/// What is known of the print of a primitive that has no row (spec 04, 4.8);
+/// null for one that prints all its parameters in the plain way.
+const PrimitiveInfo *printFacts(StringRef name);
+
+/// All of them, for a test that no row says the same again.
+ArrayRef<PrimitiveInfo> allPrintFacts();
+
+} // namespace shardtype
+
+#endif
