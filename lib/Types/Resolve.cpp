@@ -112,6 +112,31 @@ std::optional<SpecError> shardtype::checkDivisible(const Context &cx,
   return std::nullopt;
 }
 
+std::optional<SpecError> shardtype::checkManual(const Context &cx,
+                                                const ManualAxisType &manual,
+                                                MeshId meshId) {
+  const Mesh &mesh = cx.meshOrEmpty(meshId);
+  AxisSet all = manual.varying | manual.unreduced | manual.reduced;
+  AxisSet varyingToo = manual.varying & (manual.unreduced | manual.reduced);
+  AxisSet both = manual.unreduced & manual.reduced;
+  AxisSet others = all - mesh.axesOf(AxisType::Manual);
+  auto name = [&](AxisSet axes) {
+    uint8_t first = axes.list().front();
+    return first < mesh.rank() ? mesh.axes[first].name : StringId();
+  };
+  if (!varyingToo.empty())
+    return SpecError{SpecError::Overlap, name(varyingToo)};
+  if (!mesh.allAxes().contains(all))
+    return SpecError{SpecError::UnknownAxis, StringId()};
+  if (!others.empty())
+    return SpecError{SpecError::AxisType, name(others)};
+  if (!both.empty())
+    return SpecError{SpecError::Overlap, name(both)};
+  if (manual.unreduced.empty() && manual.kind != ReductionKind::None)
+    return SpecError{SpecError::KindWithoutU, StringId()};
+  return std::nullopt;
+}
+
 static void appendNames(const Mesh &mesh, ArrayRef<uint8_t> axes,
                         SmallVectorImpl<StringId> &names) {
   for (uint8_t axis : axes)

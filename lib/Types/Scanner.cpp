@@ -124,7 +124,7 @@ LogicalResult Scanner::failAt(size_t offset, std::string message) {
 std::string shardtype::describeNext(const Scanner &in) {
   if (in.atEnd())
     return "the end";
-  if (!llvm::isPrint(in.peek()))
-    return "an unprintable character";
-  return std::string("'") + in.peek() + "'";
+  if (llvm::isPrint(in.peek()))
+    return std::string("'") + in.peek() + "'";
+  return "'\\x" + llvm::toHex(in.rest().take_front(), /*LowerCase=*/true) + "'";
 }

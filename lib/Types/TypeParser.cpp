@@ -348,7 +348,8 @@ FailureOr<TypeId> TypeParser::opaque() {
         return in_.fail("unexpected " + describeNext(in_));
     } else if (c == '<' && in_.rest().take_front(AngleReach).contains('>')) {
       open.push_back('>');
-    } else if (c == '>' && !open.empty() && open.back() == '>') {
+    } else if (c == '>' && !open.empty() && open.back() == '>' &&
+               !in_.since(start).ends_with("-")) { // `->` is no bracket.
       open.pop_back();
     }
   }

@@ -10,12 +10,14 @@ namespace shardtype {
 /// Which rule of specs, shardings or types was broken (spec 01, 2.3 to 2.7).
 struct SpecError {
   enum Kind : uint8_t {
-    Overlap,       // One axis in two of partitions, unreduced, reduced.
+    Overlap,       // One axis in two of partitions, unreduced, reduced (or
+                   // varying).
     KindWithoutU,  // A kind, but nothing unreduced.
     Duplicate,     // One axis twice in the partitions.
     UnknownAxis,   // Not an axis of the mesh.
     Unconstrained, // Not allowed: no axis of the mesh is Auto.
-    AxisType,      // Unreduced or reduced over an axis that is not Explicit.
+    AxisType,      // Unreduced or reduced over an axis that is not Explicit,
+                   // or a manual type over one that is not Manual.
     Rank,          // More entries than dims.
     Indivisible    // A dim's size is no multiple of its axes' size.
   } kind;
@@ -42,6 +44,11 @@ SpecResult<Sharding> resolve(Context &cx, const PartitionSpec &spec,
 std::optional<SpecError> checkDivisible(const Context &cx,
                                         const Sharding &sharding,
                                         ArrayRef<int64_t> shape);
+/// The checks of a manual axis type (spec 02, 1): every axis is Manual in the
+/// mesh (`AxisType`), no axis is in two of its sets (`Overlap`; JAX allows U
+/// with R, we do not), and a kind only where something is unreduced.
+std::optional<SpecError> checkManual(const Context &cx,
+                                     const ManualAxisType &manual, MeshId mesh);
 /// The spec of a sharding, one entry a dim, names in mesh order.
 PartitionSpec toSpec(const Context &cx, const Sharding &sharding);
 /// A sharding with all dims whole.
