@@ -8,8 +8,11 @@ using namespace shardtype;
 PrimitiveSet shardtype::allPrimitives() {
   PrimitiveSet set;
   set.add(elementwise());
+  set.add(convolution());
   set.add(gather());
+  set.add(random());
   set.add(scatter());
   set.add(slicing());
+  set.add(windows());
   return set;
 }

@@ -8,9 +8,12 @@
 namespace shardtype {
 
 ArrayRef<Primitive> elementwise();
+ArrayRef<Primitive> convolution();
 ArrayRef<Primitive> gather();
+ArrayRef<Primitive> random();
 ArrayRef<Primitive> scatter();
 ArrayRef<Primitive> slicing();
+ArrayRef<Primitive> windows();
 
 } // namespace shardtype
 

@@ -1,0 +1,202 @@
+// Random.cpp - keys and the bits made from them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Families.h"
+#include "IndexDims.h"
+#include "shardtype/Rules/Helpers.h"
+
+using namespace shardtype;
+
+namespace {
+struct KeyImpl {
+  EnumParam impl; // The tag: `fry`.
+  static constexpr auto fields =
+      std::tuple(field("impl", &KeyImpl::impl, Hide::Never, ParamField::Name));
+};
+struct KeyShape {
+  SmallVector<int64_t, 4> shape;
+  static constexpr auto fields = std::tuple(field("shape", &KeyShape::shape));
+};
+struct BitsShape {
+  int64_t width = 32;
+  SmallVector<int64_t, 4> shape;
+  static constexpr auto fields = std::tuple(
+      field("bit_width", &BitsShape::width), field("shape", &BitsShape::shape));
+};
+} // namespace
+
+/// No communication and no dims that correspond beyond the keys' own.
+static DimMap keyDims(TypingContext &cx) {
+  DimMap map;
+  map.operands.resize(cx.numOperands());
+  map.results.resize(cx.numResults());
+  for (int64_t size : cx.shape(0)) {
+    uint8_t factor = map.factors.size();
+    map.factors.push_back({FactorRole::Pass, size});
+    map.operands[0].push_back({factor});
+    for (DimMap::Dims &result : map.results)
+      result.push_back({factor});
+  }
+  return map;
+}
+
+static LogicalResult needsKey(TypingContext &cx) {
+  if (cx.operand(0).isArray() && isKey(cx.operand(0).dtype))
+    return success();
+  return cx
+      .error(diag::DTypeMismatch, "'" + cx.name().str() +
+                                      "' takes keys, but operand 0 is " +
+                                      cx.arg(cx.operandId(0)))
+      .mark(0);
+}
+
+static FailureOr<DType> keyDType(TypingContext &cx) {
+  StringRef tag = cx.params<KeyImpl>().impl.name;
+  if (std::optional<DType> dtype = parseDType("key<" + tag.str() + ">"))
+    return *dtype;
+  return cx
+      .error(diag::ParamInvalid, "impl", "no PRNG has the tag " + tag.str())
+      .markParam("impl");
+}
+
+static LogicalResult setKeys(TypingContext &cx, DType dtype, const Shape &shape,
+                             const Sharding &sharding) {
+  FailureOr<TypeId> type = cx.makeType(shape, dtype, sharding);
+  if (failed(type))
+    return failure();
+  return setResults(cx, *type);
+}
+
+/// random_seed/type.1: a key per seed, sharded as the seeds.
+static LogicalResult seedType(TypingContext &cx) {
+  if (!cx.operand(0).isArray() || !isInteger(cx.operand(0).dtype))
+    return cx
+        .error(diag::DTypeMismatch,
+               "'random_seed' takes integers, not " + cx.arg(cx.operandId(0)))
+        .mark(0);
+  FailureOr<DType> dtype = keyDType(cx);
+  if (failed(dtype))
+    return failure();
+  return setKeys(cx, *dtype, cx.operand(0).shape, cx.sharding(0));
+}
+
+/// random_wrap/type.1: the last dims are one key's data and are whole.
+static LogicalResult wrapType(TypingContext &cx) {
+  FailureOr<DType> dtype = keyDType(cx);
+  if (failed(dtype))
+    return failure();
+  ArrayRef<int64_t> data = keyDataShape(*dtype);
+  if (!cx.operand(0).isArray() || cx.operand(0).dtype != DType::U32 ||
+      cx.shape(0).take_back(data.size()) != data)
+    return cx
+        .error(diag::ShapeMismatch,
+               "'random_wrap' takes uint32 data whose last dim is " +
+                   std::to_string(data.front()) + ", not " +
+                   cx.arg(cx.operandId(0)))
+        .mark(0);
+  Sharding sharding = cx.sharding(0);
+  for (unsigned i = 0; i < data.size(); ++i) {
+    if (!sharding.dims.back().empty())
+      return cx
+          .error(diag::AccidentalReject, cx.name(),
+                 "the data of one key is sharded")
+          .mark(0, static_cast<int>(sharding.dims.size()) - 1);
+    sharding.dims.pop_back();
+  }
+  Shape shape(cx.shape(0).drop_back(data.size()));
+  return setKeys(cx, *dtype, shape, sharding);
+}
+
+/// random_unwrap/type.1: the data of each key, whole.
+static LogicalResult unwrapType(TypingContext &cx) {
+  if (failed(needsKey(cx)))
+    return failure();
+  ArrayRef<int64_t> data = keyDataShape(cx.operand(0).dtype);
+  Shape shape(cx.shape(0));
+  shape.append(data.begin(), data.end());
+  Sharding sharding = cx.sharding(0);
+  sharding.dims.resize(shape.size());
+  return setKeys(cx, DType::U32, shape, sharding);
+}
+
+/// random_split/type.1, random_bits/type.1: the keys' dims, then new whole
+/// ones.
+static LogicalResult appendDims(TypingContext &cx, DType dtype,
+                                ArrayRef<int64_t> extra) {
+  if (failed(needsKey(cx)))
+    return failure();
+  for (int64_t size : extra)
+    if (size < 0)
+      return indexError(cx, "a size is negative").markParam("shape");
+  Shape shape(cx.shape(0));
+  shape.append(extra.begin(), extra.end());
+  Sharding sharding = cx.sharding(0);
+  if (cx.rulesApply() && failed(refuseSpecSets(cx, 0)))
+    return failure();
+  if (!sharding.hasMesh())
+    sharding = replicated(cx.mesh(), shape.size());
+  sharding.dims.resize(shape.size());
+  return setKeys(cx, dtype, shape, sharding);
+}
+
+static LogicalResult splitType(TypingContext &cx) {
+  return appendDims(cx, cx.operand(0).dtype, cx.params<KeyShape>().shape);
+}
+
+static LogicalResult bitsType(TypingContext &cx) {
+  const auto &p = cx.params<BitsShape>();
+  std::optional<DType> dtype = parseDType("uint" + std::to_string(p.width));
+  if (!dtype)
+    return cx
+        .error(diag::ParamInvalid, "bit_width",
+               "there is no uint" + std::to_string(p.width))
+        .markParam("bit_width");
+  return appendDims(cx, *dtype, p.shape);
+}
+
+/// random_fold_in/type.1: keys and messages combine as n-ary operands do; sets
+/// of unreduced or reduced axes are refused.
+static LogicalResult foldInType(TypingContext &cx) {
+  if (failed(needsKey(cx)))
+    return failure();
+  FailureOr<Shape> shape = nary::shape(cx);
+  if (failed(shape))
+    return failure();
+  FailureOr<MeshId> mesh = cx.operandMesh();
+  if (failed(mesh))
+    return failure();
+  Sharding sharding =
+      replicated(mesh->valid() ? *mesh : cx.mesh(), shape->size());
+  if (cx.rulesApply()) {
+    FailureOr<Sharding> ruled = nary::sharding(cx);
+    if (failed(ruled))
+      return failure();
+    for (unsigned i = 0; i < 2; ++i)
+      if (cx.sharding(i).hasUR())
+        return cx.error(diag::RuleMissingUR, cx.name()).mark(i);
+    if (failed(checkIllegalResult(cx, *ruled, diag::IllegalResultMulti)))
+      return failure();
+    sharding = std::move(*ruled);
+  }
+  return setKeys(cx, cx.operand(0).dtype, *shape, sharding);
+}
+
+template <typename P, unsigned Count, typename Type>
+static constexpr Primitive keyRow(StringRef name, Type type) {
+  return {.info = {name, schemaOf<P>},
+          .decode = decodeFor<P, Count>,
+          .dims = keyDims,
+          .linearity = {},
+          .open = OpenRule::Opaque,
+          .type = Custom{type}};
+}
+
+static const Primitive Rows[] = {
+    keyRow<KeyImpl, 1>("random_seed", seedType),
+    keyRow<KeyImpl, 1>("random_wrap", wrapType),
+    keyRow<NoParams, 1>("random_unwrap", unwrapType),
+    keyRow<KeyShape, 1>("random_split", splitType),
+    keyRow<BitsShape, 1>("random_bits", bitsType),
+    keyRow<NoParams, 2>("random_fold_in", foldInType),
+};
+
+ArrayRef<Primitive> shardtype::random() { return Rows; }

@@ -1,0 +1,25 @@
+// WindowShape.h - extents that windows leave, shared by pooling and
+// convolution. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_PRIMITIVES_WINDOWSHAPE_H
+#define SHARDTYPE_LIB_PRIMITIVES_WINDOWSHAPE_H
+
+#include "shardtype/Rules/TypingContext.h"
+
+namespace shardtype {
+
+/// How a window moves along one dim.
+struct WindowDim {
+  int64_t size = 1, window = 1, stride = 1;
+  int64_t padLow = 0, padHigh = 0;
+  int64_t baseDilation = 1, windowDilation = 1;
+};
+/// Positions of the window, 0 if it does not fit; nothing if a number is out of
+/// range (a negative padded size, no stride, overflow).
+std::optional<int64_t> windowPositions(const WindowDim &dim);
+/// A result dim is one with the operand's if it keeps its size and no window
+/// spans it; otherwise neighbours exchange borders.
+DimMap windowDims(TypingContext &cx, unsigned operand);
+
+} // namespace shardtype
+
+#endif
