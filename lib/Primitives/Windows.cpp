@@ -4,6 +4,8 @@
 #include "IndexDims.h"
 #include "WindowShape.h"
 #include "shardtype/Rules/Helpers.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace shardtype;
 

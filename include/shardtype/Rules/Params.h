@@ -94,9 +94,10 @@ inline constexpr auto fieldArray = std::apply(
 /// Reports that `key` is missing or of the wrong form.
 LogicalResult badParam(TypingContext &cx, StringRef key, bool missing);
 
-template <typename P, typename T>
+/// `Base` is P, or a struct P has its first members from.
+template <typename P, typename Base, typename T>
 bool readField(const Program &program, ParamsId params, P &result,
-               const TypedField<P, T> &f, bool &missing) {
+               const TypedField<Base, T> &f, bool &missing) {
   ValueId id = program.param(params, f.field.key);
   missing = !id.valid();
   if (missing)
