@@ -4,7 +4,8 @@
 
 An id is found by a fragment of the message. Errors of no listed fragment are
 `shape` (TypeError, ValueError: shapes, dtypes, parameters), `bare` (no text at
-all) or `accidental` (Python's own text, another class).
+all), `api` (STE, DSE, NIE of a Python function before any primitive) or
+`accidental` (Python's own text, another class).
 """
 
 from jax._src import core
@@ -121,6 +122,8 @@ def error_id(tag, text):
       return ident
   if not text.strip():
     return "bare"
+  if tag in ("STE", "DSE", "NIE"):
+    return "api"
   return "shape" if tag in ("TE", "VE") else "accidental"
 
 

@@ -5,6 +5,7 @@
 record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a difference
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
 
+The family `programs` is that of whole programs; it also writes programs/*.json.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
 
@@ -18,7 +19,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
-            "windows", "random", "sharding", "values")
+            "windows", "random", "sharding", "values", "programs")
 SKIP = 77
 
 
@@ -35,11 +36,16 @@ def require_jax():
     sys.exit(SKIP)
 
 
-def build(name, way=None):
+def build(name, bind):
+  """(text of the file, (verdicts, accepted), messages) of a family."""
+  if name == "programs":
+    import programs  # pylint: disable=import-outside-toplevel
+    return *programs.verdicts(), {}
   import recorder  # pylint: disable=import-outside-toplevel
-  family = recorder.Family(name, way or recorder.by_abstract_eval)
+  family = recorder.Family(
+      name, recorder.by_bind if bind else recorder.by_abstract_eval)
   importlib.import_module(f"families.{name}").record(family)
-  return family
+  return family.text(), family.counts(), family.messages
 
 
 def path_of(name):
@@ -47,10 +53,14 @@ def path_of(name):
 
 
 def cases_of(text):
-  """{group and operands: verdict} of a file's text."""
+  """{group and operands, or program and specs: verdict} of a file's text."""
   out = {}
   for line in text.splitlines():
     group = json.loads(line)
+    if "program" in group:
+      verdict = [group.pop(k, None) for k in ("verdict", "file", "line")]
+      out[json.dumps(group)] = verdict
+      continue
     head = json.dumps([group["mesh"], group["p"], group["params"]])
     for operands, verdict in group["cases"]:
       out[head + " " + json.dumps(operands)] = verdict
@@ -72,6 +82,19 @@ def differences(name, text, at_most=20):
   return max(len(keys), 1)
 
 
+def traces(compare):
+  """Writes or compares the exported programs; the number of differences."""
+  import programs  # pylint: disable=import-outside-toplevel
+  texts = programs.exports()
+  if not compare:
+    programs.write_exports(texts)
+    return 0
+  names = programs.export_differences(texts)
+  for name in names:
+    print(f"programs/{name}.json: the recorded trace is not JAX's")
+  return len(names)
+
+
 def main(argv):
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawTextHelpFormatter)
@@ -79,30 +102,32 @@ def main(argv):
   parser.add_argument("--bind", action="store_true")
   parser.add_argument("--messages", action="store_true",
                       help="print a message for every error without an id")
-  parser.add_argument("families", nargs="*")
+  parser.add_argument("families", nargs="*", metavar="FAMILY")
   args = parser.parse_args(argv)
+  unknown = sorted(set(args.families) - set(FAMILIES))
+  if unknown:
+    parser.error(f"no family {unknown[0]}; there are {', '.join(FAMILIES)}")
   require_jax()
   sys.path.insert(0, str(HERE))
-  import recorder  # pylint: disable=import-outside-toplevel
+  compare = args.check or args.bind
   total = wrong = 0
   for name in args.families or FAMILIES:
     start = time.monotonic()
-    family = build(name, recorder.by_bind if args.bind else None)
-    text = family.text()
-    count, accepted = family.counts()
+    text, (count, accepted), messages = build(name, args.bind)
     total += count
-    if args.check or args.bind:
+    if compare:
       wrong += differences(name, text)
     else:
       path_of(name).write_text(text)
+    if name == "programs":
+      wrong += traces(compare)
     print(f"{name}: {count} verdicts, {accepted} accepted, {len(text)} bytes, "
           f"{time.monotonic() - start:.1f} s")
     if args.messages:
-      for (verdict, prim), message in sorted(family.messages.items()):
+      for (verdict, prim), message in sorted(messages.items()):
         if verdict.split()[1] in ("shape", "bare", "accidental"):
           print(f"  {verdict:16} {prim:24} {message}")
-  print(f"oracle: {total} verdicts" + (f", {wrong} differences"
-                                       if args.check or args.bind else ""))
+  print(f"oracle: {total} verdicts" + (f", {wrong} differences" if compare else ""))
   return 1 if wrong else 0
 
 
