@@ -130,4 +130,14 @@ def error_id(tag, text):
 def verdict_of(err):
   """Exception -> `!CLASS id`."""
   tag = error_class(err)
-  return f"!{tag} {error_id(tag, str(err))}"
+  ident = error_id(tag, str(err))
+  if ident == "concat" and _raised_in(err, "_stack_sharding_rule"):
+    ident = "stack"  # JAX has one text for both
+  return f"!{tag} {ident}"
+
+
+def _raised_in(err, function):
+  trace, name = err.__traceback__, ""
+  while trace is not None:
+    name, trace = trace.tb_frame.f_code.co_name, trace.tb_next
+  return name == function
