@@ -37,11 +37,6 @@ private:
 };
 } // namespace
 
-/// JSON text must be valid UTF-8; names in a program need not be.
-static std::string utf8(StringRef text) {
-  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
-}
-
 void JsonReport::mesh() {
   json_.attributeArray("mesh", [&] {
     for (const MeshAxis &axis : cx_.meshOrEmpty(checked_.mesh).axes)

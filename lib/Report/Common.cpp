@@ -3,6 +3,7 @@
 #include "Common.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 
 using namespace shardtype;
 
@@ -107,4 +108,8 @@ std::string shardtype::describe(ArrayRef<CommStep> steps, bool partial) {
   }
   return text + ", " + humanBytes(sent) + " sent per device" +
          (partial ? ", leaves partial sums" : "");
+}
+
+std::string shardtype::utf8(StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
 }

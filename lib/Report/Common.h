@@ -22,6 +22,8 @@ struct Counts {
 };
 Counts count(const DiagnosticList &diagnostics);
 StringRef levelWord(Level level); // "error", "warning", "note"
+/// JSON text must be valid UTF-8; names in a program need not be.
+std::string utf8(StringRef text);
 /// `1 error`, `3 errors`.
 std::string plural(uint64_t n, StringRef word);
 

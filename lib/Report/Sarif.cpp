@@ -7,10 +7,6 @@
 using namespace shardtype;
 using llvm::json::OStream;
 
-static std::string utf8(StringRef text) {
-  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
-}
-
 static void region(OStream &json, const Frame &frame) {
   json.attributeObject("region", [&] {
     json.attribute("startLine", frame.line);
