@@ -92,6 +92,7 @@ class Walk:
         for e, live_eqn in zip(j["eqns"], live_inner.eqns, strict=True):
             self.equations += 1
             self.eqn(e, live_eqn, env)
+            self.context(e, j, live_eqn)
         self.atoms(j["outs"], live_inner.outvars, env)
         assert len(j["effects"]) == len(live_inner.effects)
         # An open jaxpr (before 0.11) has no constants of its own.
@@ -168,12 +169,46 @@ class Walk:
             self.value(v, live.params[k], f"{e['p']}.{k}")
         assert len(e.get("eff", [])) == len(live.effects)
         assert e.get("ns", "") == str(live.source_info.name_stack)
-        ctx = live.ctx.cur_abstract_mesh
-        if "mesh" in e.get("ctx", {}):
-            self.mesh(e["ctx"]["mesh"], ctx)
+        self.derived(e, live.params)
+
+    def context(self, e: Any, j: Any, live: Any) -> None:
+        """The mesh a reader arrives at, and the fields that are not default."""
+        mesh = e.get("ctx", {}).get("mesh", j.get("mesh"))
+        if mesh is None:
+            assert live.ctx.cur_abstract_mesh.empty
+        else:
+            self.mesh(mesh, live.ctx.cur_abstract_mesh)
+        others = {k: v for k, v in e.get("ctx", {}).items() if k != "mesh"}
+        ctx = live.ctx
+        expected: dict[str, Any] = {}
+        if not ctx.threefry_partitionable:
+            expected["threefry_partitionable"] = False
+        if ctx.remove_size_one_mesh_axis:
+            expected["remove_size_one_mesh_axis"] = True
+        if ctx.compute_type is not None:
+            expected["compute_type"] = ctx.compute_type
+        if ctx.xla_metadata:
+            expected["xla_metadata"] = {"dict": [[k, v] for k, v in ctx.xla_metadata.items()]}
+        assert others == expected
+
+    def derived(self, e: Any, params: dict[str, Any]) -> None:
+        d = e.get("derived", {})
+        if e["p"] == "cond":
+            assert d == {"num_branches": len(params["branches"])}
+        elif e["p"] == "while":
+            assert d == {k: params[k] for k in ("cond_nconsts", "body_nconsts")}
+        elif e["p"] == "shard_map":
+            mesh = params["mesh"]
+            mesh = getattr(mesh, "abstract_mesh", mesh)
+            manual = jax.sharding.AxisType.Manual
+            axes = params["newly_manual_axes"]
+            self.mesh(d["body_mesh"], mesh.update_axis_types({n: manual for n in axes}))
+        elif e["p"] not in ("scan", "get", "swap", "addupdate"):
+            assert d == {}
 
     def value(self, ours: Any, theirs: Any, where: str) -> None:
         """Raise unless the JSON value stands for the live one."""
+        assert isinstance(theirs, enum.Enum) == (isinstance(ours, dict) and "enum" in ours), where
         if isinstance(ours, dict):
             tag = next(iter(ours))
             getattr(self, f"_v_{tag}")(ours, theirs, where)

@@ -159,7 +159,7 @@ def reductions(x):
     return (
         jnp.cumsum(x, 0), jnp.sort(x, 1), lax.top_k(x, 2), jnp.argmax(x, 1),
         lax.reduce_precision(x, 5, 10), lax.reduce(x, 1.0, lambda a, b: a * b + 1.0, (0,)),
-        jnp.any(x > 0), jnp.linalg.norm(x), lax.logistic(x), jnp.fft.rfft(x),
+        jnp.any(x > 0), lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), jnp.linalg.norm(x), lax.logistic(x), jnp.fft.rfft(x),
     )  # fmt: skip
 
 
@@ -187,7 +187,8 @@ def literals(x):
 
 @case(S((3,), jnp.float64), S((3,), jnp.uint64), x64=True)
 def wide(x, n):
-    return x * 0.1, n + np.uint64(2**64 - 1), x.astype(jnp.complex128) * 1j, jnp.arange(3) + n
+    top = n.at[jnp.array([7])].get(mode="fill", fill_value=2**64 - 1)
+    return top, x * 0.1, n + np.uint64(2**64 - 1), x.astype(jnp.complex128) * 1j, jnp.arange(3) + n
 
 
 @case(S((4,), jnp.int4), S((4,), jnp.float8_e4m3fn), S((4,), jnp.bool_))
@@ -325,7 +326,7 @@ def regions(x):
     def region(v):
         return jnp.sin(v)
 
-    return region(x)
+    return jnp.cos(region(x))  # Two meshes in one jaxpr.
 
 
 @case(f32(8, 4), f32(4, 8), mesh="X=2", specs={"a": P(None, "X"), "b": P("X", None)})

@@ -242,7 +242,7 @@ class Validator:
             self.index(e["src"], "stacks", w)
         if "mesh" in e.get("ctx", {}):
             self.index(e["ctx"]["mesh"], "meshes", w)
-        self.need(e.get("derived") != {}, w, "empty derived")
+        self.need(e.get("derived") != {} and e.get("ctx") != {}, w, "an empty field")
         if e["p"] == "scan":
             n = e["derived"]
             body = self.data["jaxprs"][e["params"]["jaxpr"]["jaxpr"]]
