@@ -7,11 +7,16 @@ using namespace shardtype;
 
 PrimitiveSet shardtype::allPrimitives() {
   PrimitiveSet set;
-  set.add(elementwise());
+  set.add(conversions());
   set.add(convolution());
+  set.add(elementwise());
+  set.add(elementwiseNary());
   set.add(gather());
+  set.add(hashes());
+  set.add(identities());
   set.add(random());
   set.add(scatter());
+  set.add(selection());
   set.add(slicing());
   set.add(windows());
   return set;

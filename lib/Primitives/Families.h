@@ -7,11 +7,16 @@
 
 namespace shardtype {
 
-ArrayRef<Primitive> elementwise();
+ArrayRef<Primitive> conversions();
 ArrayRef<Primitive> convolution();
+ArrayRef<Primitive> elementwise();
+ArrayRef<Primitive> elementwiseNary();
 ArrayRef<Primitive> gather();
+ArrayRef<Primitive> hashes();
+ArrayRef<Primitive> identities();
 ArrayRef<Primitive> random();
 ArrayRef<Primitive> scatter();
+ArrayRef<Primitive> selection();
 ArrayRef<Primitive> slicing();
 ArrayRef<Primitive> windows();
 

@@ -178,7 +178,8 @@ FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
   }
   const Mesh &mesh = cx.context().meshOrEmpty(s.mesh);
   for (unsigned d = 0; d < outShape.size(); ++d) {
-    if (s.dims[d].empty() || outShape[d] == cx.shape(operand)[d])
+    if (s.dims[d].empty() || outShape[d] == cx.shape(operand)[d] ||
+        Dim::isSymbolic(outShape[d]))
       continue;
     int64_t parts = mesh.size(s.dims[d]);
     if (outShape[d] % parts == 0)

@@ -197,6 +197,10 @@ static std::optional<Repeated> findRepeated(const Sharding &sharding) {
 }
 
 FailureOr<Sharding> nary::sharding(TypingContext &cx) {
+  return sharding(cx, diag::IllegalResult);
+}
+
+FailureOr<Sharding> nary::sharding(TypingContext &cx, diag::Code illegal) {
   std::optional<unsigned> first = firstRanked(cx);
   unsigned rank = first ? cx.operand(*first).rank() : 0;
   Sharding result = replicated(cx.ruleMesh(), rank);
@@ -212,8 +216,8 @@ FailureOr<Sharding> nary::sharding(TypingContext &cx) {
     }
   if (std::optional<Repeated> twice = findRepeated(result)) {
     AxisSet axis = AxisSet::of({twice->axis});
-    ErrorBuilder error = cx.error(diag::IllegalResult, axis, twice->first,
-                                  twice->second, result); // nary/sharding.3
+    ErrorBuilder error = cx.error(illegal, axis, twice->first, twice->second,
+                                  result); // nary/sharding.3
     markDim(cx, twice->second, markDim(cx, twice->first, error));
     return offerReshards(cx, rank, error);
   }

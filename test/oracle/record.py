@@ -18,8 +18,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
-FAMILIES = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
-            "windows", "random", "sharding", "values", "programs")
+FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
+            "reduction", "indexing", "windows", "random", "sharding", "values", "programs")
 SKIP = 77
 
 

@@ -57,6 +57,8 @@ def parse_dtype(text):
     return jax.random.key_impl(jax.random.key(0, impl=impls[text[4:-1]])) and \
         jax.eval_shape(
             lambda: jax.random.key(0, impl=impls[text[4:-1]])).dtype
+  if text == "float0":
+    return dtypes.float0
   if text == "bool":
     return np.dtype(bool)
   if text == "bf16":

@@ -89,6 +89,8 @@ FailureOr<Shape> shape(TypingContext &cx);
 /// Per dim, what the operands that name axes agree on; conflicts and an axis
 /// used on two dims are refused with the operands to reshard.
 FailureOr<Sharding> sharding(TypingContext &cx);
+/// The same for custom rules, which say how an axis on two dims is reported.
+FailureOr<Sharding> sharding(TypingContext &cx, diag::Code illegal);
 /// The reduced axes, the same in all operands (scalars included) or none.
 FailureOr<AxisSet> reduced(TypingContext &cx);
 /// `reduced`, and no operand may hold partial sums.

@@ -1,0 +1,70 @@
+// Hash.cpp - the hash functions behind random keys.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "DTypeSets.h"
+#include "Families.h"
+#include "shardtype/Rules/Helpers.h"
+
+using namespace shardtype;
+
+/// No rule for U and R (hash/unreduced.1); offers each operand without them.
+static LogicalResult refuseSets(TypingContext &cx) {
+  bool any = false;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    any |= cx.sharding(i).hasUR();
+  if (!any)
+    return success();
+  ErrorBuilder error = cx.error(diag::RuleMissingUR, cx.name());
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (cx.sharding(i).hasUR())
+      error.mark(i).fixOperand(i, withoutSets(cx.sharding(i)));
+  return error;
+}
+
+/// hash/type.1: uint32 operands as in section 4; all `Results` are alike.
+template <unsigned Results> static LogicalResult hash(TypingContext &cx) {
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (!cx.operand(i).isArray() || cx.operand(i).dtype != DType::U32)
+      return cx
+          .error(diag::DTypeMismatch,
+                 "'" + cx.name().str() + "' takes u32 arrays, but operand " +
+                     cx.arg(i) + " is " + cx.arg(cx.operandId(i)))
+          .mark(i);
+  FailureOr<Shape> shape = nary::shape(cx);
+  if (failed(shape))
+    return failure();
+  FailureOr<MeshId> mesh = cx.operandMesh();
+  if (failed(mesh))
+    return failure();
+  Sharding result =
+      replicated(mesh->valid() ? *mesh : cx.mesh(), shape->size());
+  if (cx.rulesApply()) {
+    FailureOr<Sharding> merged = nary::sharding(cx, diag::IllegalResultMulti);
+    if (failed(merged) || failed(refuseSets(cx)))
+      return failure();
+    result = std::move(*merged);
+  }
+  FailureOr<TypeId> type = cx.makeType(*shape, DType::U32, result);
+  if (failed(type))
+    return failure();
+  SmallVector<TypeId, 4> types(Results, *type);
+  return setResults(cx, types);
+}
+
+template <unsigned Operands, unsigned Results>
+static constexpr Primitive row(StringRef name) {
+  return {.info = {name, schemaOf<NoParams>},
+          .decode = decodeFor<NoParams, Operands>,
+          .dims = nary::dims,
+          .linearity = {},
+          .open = OpenRule::Pointwise,
+          .type = Custom{hash<Results>}};
+}
+
+static const Primitive Rows[] = {
+    row<4, 2>("threefry2x32"),
+    row<8, 4>("threefry4x32"),
+    row<3, 2>("philox2x32"),
+    row<6, 4>("philox4x32"),
+};
+
+ArrayRef<Primitive> shardtype::hashes() { return Rows; }

@@ -1,0 +1,254 @@
+// Nary.cpp - operations on several operands, element by element.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "DTypeSets.h"
+#include "Families.h"
+#include "shardtype/Rules/Helpers.h"
+
+using namespace shardtype;
+
+namespace {
+struct Mul {
+  std::optional<DType> outDType;
+  static constexpr auto fields =
+      std::tuple(optionalField("out_dtype", &Mul::outDType, Hide::IfNone));
+};
+struct Polynomial {
+  static constexpr auto fields = std::tuple(ignored("unroll"));
+};
+} // namespace
+
+//===--- dtypes -----------------------------------------------------------===//
+
+/// mul/dtype.1
+static FailureOr<DType> mulDType(TypingContext &cx) {
+  std::optional<DType> out = cx.params<Mul>().outDType;
+  if (!out)
+    return dtypesOf<Numbers>(cx);
+  if (failed(checkDType(cx, 0, Numbers)) || failed(checkDType(cx, 1, Numbers)))
+    return failure();
+  return *out;
+}
+
+/// pow/dtype.1: an integer exponent may have any width.
+static FailureOr<DType> powDType(TypingContext &cx) {
+  if (failed(checkDType(cx, 0, Inexact)) || failed(checkDType(cx, 1, Numbers)))
+    return failure();
+  if (!isInteger(cx.operand(1).dtype) && failed(checkSameDTypes(cx)))
+    return failure();
+  return cx.operand(0).dtype;
+}
+
+//===--- partial sums -----------------------------------------------------===//
+
+static AxisSet unreducedOf(TypingContext &cx, unsigned i) {
+  return cx.sharding(i).unreduced;
+}
+
+static ReductionSets partialSums(AxisSet unreduced, AxisSet reduced) {
+  return {unreduced, reduced,
+          unreduced.empty() ? ReductionKind::None : ReductionKind::Sum};
+}
+
+/// The reduced axes of all operands, and none may be unreduced but by sums.
+static FailureOr<AxisSet> reducedAndSums(TypingContext &cx) {
+  FailureOr<AxisSet> reduced = nary::reduced(cx);
+  if (failed(reduced) || failed(requireSum(cx, 0)) || failed(requireSum(cx, 1)))
+    return failure();
+  return reduced;
+}
+
+/// The operands' partial sums lie over different axes. One that lies over more
+/// is summed over the rest, or the other takes zeros there; else both are
+/// summed.
+static ErrorBuilder reportSumsDiffer(TypingContext &cx) {
+  AxisSet lhs = unreducedOf(cx, 0), rhs = unreducedOf(cx, 1);
+  ErrorBuilder error =
+      cx.error(diag::AddUnreducedDiffer, cx.name(), lhs, rhs).mark(0).mark(1);
+  for (unsigned i : {0u, 1u}) {
+    Sharding same = cx.sharding(i);
+    same.unreduced = unreducedOf(cx, 1 - i);
+    bool nested = lhs.contains(rhs) || rhs.contains(lhs);
+    bool clash = same.unreduced.intersects(same.axes() | same.reduced);
+    if (nested && !clash)
+      error.fixOperand(i, same);
+  }
+  if (!error.diagnostic().fixes.empty())
+    return error;
+  return error.fixOperand(0, withoutUnreduced(cx.sharding(0)))
+      .fixOperand(1, withoutUnreduced(cx.sharding(1)))
+      .note("both operands have to be summed");
+}
+
+/// add/unreduced.1 to .3
+static FailureOr<ReductionSets> addReduction(TypingContext &cx) {
+  FailureOr<AxisSet> reduced = reducedAndSums(cx);
+  if (failed(reduced))
+    return failure();
+  AxisSet lhs = unreducedOf(cx, 0), rhs = unreducedOf(cx, 1);
+  if (lhs == rhs)
+    return partialSums(lhs, *reduced); // add/unreduced.1
+  if (!lhs.empty() && !rhs.empty())
+    return reportSumsDiffer(cx);       // add/unreduced.2
+  unsigned side = lhs.empty() ? 1 : 0; // add/unreduced.3
+  return cx
+      .error(diag::AddUnreducedOneSide, side, unreducedOf(cx, side), cx.name())
+      .mark(side)
+      .fixOperand(side, withoutUnreduced(cx.sharding(side)));
+}
+
+/// sub/unreduced.1: as add; JAX 0.11 had no rule for it.
+static FailureOr<ReductionSets> subReduction(TypingContext &cx) {
+  if (cx.options().jax == JaxVersion::V0_12)
+    return addReduction(cx);
+  FailureOr<AxisSet> reduced = reducedAndSums(cx);
+  if (failed(reduced))
+    return failure();
+  for (unsigned i : {0u, 1u})
+    if (!unreducedOf(cx, i).empty())
+      return cx.error(diag::RuleMissingU, cx.name())
+          .mark(i)
+          .fixOperand(i, withoutUnreduced(cx.sharding(i)));
+  return partialSums({}, *reduced);
+}
+
+/// `operand` made reduced over `axes`: whole there, and nothing to sum.
+static Sharding reducedOver(TypingContext &cx, unsigned operand, AxisSet axes) {
+  Sharding s = withoutUnreduced(placed(cx, operand));
+  for (AxisList &dim : s.dims)
+    llvm::erase_if(dim, [&](uint8_t axis) { return axes.contains(axis); });
+  s.reduced |= axes;
+  return s;
+}
+
+/// mul/unreduced.1 to .3: linear in each factor. The other has to be reduced
+/// over the axes of the sum, so that the cotangent is summed as well.
+static FailureOr<ReductionSets> mulReduction(TypingContext &cx) {
+  FailureOr<AxisSet> reduced = reducedAndSums(cx);
+  if (failed(reduced))
+    return failure();
+  AxisSet lhs = unreducedOf(cx, 0), rhs = unreducedOf(cx, 1);
+  if (lhs.empty() && rhs.empty())
+    return partialSums({}, *reduced);
+  if (!lhs.empty() && !rhs.empty()) // mul/unreduced.2
+    return cx.error(diag::MulUnreducedBoth)
+        .mark(0)
+        .mark(1)
+        .fixOperand(1, reducedOver(cx, 1, lhs))
+        .fixOperand(0, reducedOver(cx, 0, rhs));
+  unsigned side = lhs.empty() ? 1 : 0, other = 1 - side;
+  AxisSet sums = unreducedOf(cx, side);
+  if (cx.sharding(other).reduced == sums)
+    return partialSums(sums, {}); // mul/unreduced.1
+  return cx
+      .error(diag::MulUnreducedReduced, side, sums) // mul/unreduced.3
+      .mark(side)
+      .mark(other)
+      .fixOperand(other, reducedOver(cx, other, sums))
+      .fixOperand(side, withoutUnreduced(cx.sharding(side)));
+}
+
+/// div/unreduced.1 to .3: linear in the numerator.
+static FailureOr<ReductionSets> divReduction(TypingContext &cx) {
+  FailureOr<AxisSet> reduced = reducedAndSums(cx);
+  if (failed(reduced))
+    return failure();
+  AxisSet sums = unreducedOf(cx, 0);
+  if (!unreducedOf(cx, 1).empty()) // div/unreduced.2
+    return cx.error(diag::DivUnreducedDenominator, unreducedOf(cx, 1))
+        .mark(1)
+        .fixOperand(1, reducedOver(cx, 1, sums));
+  if (sums.empty())
+    return partialSums({}, *reduced);
+  if (cx.sharding(1).reduced == sums)
+    return partialSums(sums, {}); // div/unreduced.1
+  return cx
+      .error(diag::DivUnreducedReduced, sums) // div/unreduced.3
+      .mark(0)
+      .mark(1)
+      .fixOperand(1, reducedOver(cx, 1, sums))
+      .fixOperand(0, withoutUnreduced(cx.sharding(0)));
+}
+
+//===--- add_any ----------------------------------------------------------===//
+
+/// add_any/type.1: the sum of two cotangents of one type, without broadcasting.
+static LogicalResult addAny(TypingContext &cx) {
+  if (typematch(cx.context(), cx.operandId(0), cx.operandId(1)))
+    return setResults(cx, {cx.operandId(0)});
+  ErrorBuilder error =
+      cx.error(diag::AddAnyDiffer, cx.operandId(0), cx.operandId(1));
+  error.mark(0).mark(1);
+  const Type &lhs = cx.operand(0), &rhs = cx.operand(1);
+  if (!lhs.isArray() || !rhs.isArray() || lhs.shape != rhs.shape)
+    return error;
+  if (lhs.sharding != rhs.sharding && lhs.sharding.mesh == rhs.sharding.mesh)
+    error.fixOperand(1, lhs.sharding).fixOperand(0, rhs.sharding);
+  return error;
+}
+
+//===--- rows -------------------------------------------------------------===//
+
+/// A row of the common form: nary/shape.1, nary/sharding.1, and so on.
+template <typename P = NoParams, unsigned Min = 2, unsigned Max = Min>
+static constexpr Primitive
+row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
+    Rule<FailureOr<ReductionSets>(TypingContext &)> reduction = nary::nonlinear,
+    Linearity linearity = {}) {
+  return {.info = {name, schemaOf<P>},
+          .decode = decodeFor<P, Min, Max>,
+          .dims = nary::dims,
+          .linearity = linearity,
+          .open = OpenRule::Pointwise,
+          .type = Standard{.shape = nary::shape,
+                           .dtype = dtype,
+                           .weak = weak::all,
+                           .sharding = nary::sharding,
+                           .reduction = reduction,
+                           .memory = memory::standard}};
+}
+
+static const Primitive Rows[] = {
+    row("add", dtypesOf<Numbers>, addReduction, {Linearity::Jointly, 2}),
+    row("sub", dtypesOf<Numbers>, subReduction, {Linearity::Jointly, 2}),
+    row<Mul>("mul", mulDType, mulReduction, {Linearity::EachOf, 2}),
+    row("div", dtypesOf<Numbers>, divReduction, {Linearity::EachOf, 1}),
+    row("rem", dtypesOf<Ints | Floats>),
+    row("max", dtypesOf<Any>),
+    row("min", dtypesOf<Any>),
+    row("pow", powDType),
+    row("atan2", dtypesOf<Inexact>),
+    row("nextafter", dtypesOf<Floats>),
+    row("and", dtypesOf<Bits>),
+    row("or", dtypesOf<Bits>),
+    row("xor", dtypesOf<Bits>),
+    row("shift_left", dtypesOf<Ints>),
+    row("shift_right_arithmetic", dtypesOf<Ints>),
+    row("shift_right_logical", dtypesOf<Ints>),
+    row("eq", predicateOf<Any | Keys>),
+    row("ne", predicateOf<Any | Keys>),
+    row("lt", predicateOf<Ordered>),
+    row("le", predicateOf<Ordered>),
+    row("gt", predicateOf<Ordered>),
+    row("ge", predicateOf<Ordered>),
+    row("eq_to", predicateOf<Any>),
+    row("le_to", predicateOf<Ordered>),
+    row("lt_to", predicateOf<Ordered>),
+    row("complex", complexOf<ComplexParts>, nary::nonlinear,
+        {Linearity::Jointly, 2}),
+    row("mulhi", dtypesOf<Ints>),
+    row("polygamma", dtypesOf<Floats>),
+    row("igamma", dtypesOf<Floats>),
+    row("igammac", dtypesOf<Floats>),
+    row("igamma_grad_a", dtypesOf<Floats>),
+    row("zeta", dtypesOf<Floats>),
+    row<NoParams, 3>("regularized_incomplete_beta", dtypesOf<Floats>),
+    row<Polynomial, 1, AnyNumber>("polynomial", dtypesOf<Numbers>),
+    {.info = {"add_any", schemaOf<NoParams>},
+     .decode = decodeFor<NoParams, 2>,
+     .dims = nary::dims,
+     .linearity = {Linearity::Jointly, 2},
+     .open = OpenRule::Strict,
+     .type = Custom{addAny}},
+};
+
+ArrayRef<Primitive> shardtype::elementwiseNary() { return Rows; }

@@ -1,0 +1,116 @@
+// Situation.cpp - one equation as a verdict file describes it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Situation.h"
+#include "ReadValue.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace shardtype;
+using namespace shardtype::oracle;
+
+namespace {
+/// The verdict files hold no primitive with a body.
+class NoBodies : public TypingHost {
+public:
+  Body typeBody(JaxprId body, ArrayRef<Typed>, MeshId, BodyInputs) override {
+    return {body, {}, {}, /*hadErrors=*/true};
+  }
+  std::vector<Typed> tryBody(JaxprId, ArrayRef<Typed>, MeshId) override {
+    return {};
+  }
+  TypeId binder(JaxprId, unsigned) override { return {}; }
+  MeshId rewriteMesh(MeshId recorded) override { return recorded; }
+  std::optional<DiagNote> origin(const Body &, unsigned,
+                                 const Sharding &) override {
+    return std::nullopt;
+  }
+};
+} // namespace
+
+std::string Case::expected() const {
+  return error.empty() ? llvm::join(results, ", ") : "!" + error;
+}
+
+Situation::Situation(const Primitive &row, StringRef mesh,
+                     const std::map<std::string, std::string> &params,
+                     ArrayRef<Case> cases)
+    : program_(context_), row_(row), meshText_(mesh.str()) {
+  if (!mesh.empty()) {
+    TextResult<MeshId> parsed = parseMesh(context_, mesh);
+    if (parsed)
+      mesh_ = *parsed;
+    else
+      trouble_ = "mesh: " + parsed.error.message;
+  }
+  SmallVector<Param, 8> list; // A map gives keys in order.
+  for (const auto &[key, text] : params) {
+    list.push_back({context_.intern(key), readValue(program_, text, mesh_)});
+    paramsText_ += (paramsText_.empty() ? "" : " ") + key + "=" + text;
+  }
+  params_ = program_.internParams(list);
+  for (const Case &c : cases)
+    if (!c.results.empty())
+      numResults_ = c.results.size();
+}
+
+std::string Situation::text(const Case &c) const {
+  std::string text = name().str();
+  if (!paramsText_.empty())
+    text += "[" + paramsText_ + "]";
+  text += " " + llvm::join(c.operands, ", ");
+  return text + " on " + (meshText_.empty() ? "no mesh" : meshText_);
+}
+
+/// `np:~f32[]`: np: no mesh, ~: weak.
+std::optional<TypeId> Situation::read(StringRef text) {
+  MeshId mesh = text.consume_front("np:") ? MeshId() : mesh_;
+  bool weak = text.consume_front("~");
+  TextResult<TypeId> type = parseType(context_, text, mesh);
+  if (!type) {
+    trouble_ = "type " + text.str() + ": " + type.error.message;
+    return std::nullopt;
+  }
+  return weak ? context_.withWeak(*type, true) : *type;
+}
+
+std::string Situation::print(TypeId id) {
+  const Type &type = context_.type(id);
+  bool np = type.isArray() && !type.sharding.hasMesh() && mesh_.valid();
+  return std::string(np ? "np:" : "") + (type.weak ? "~" : "") +
+         str(context_, id);
+}
+
+Outcome Situation::judge(const Case &c) {
+  SmallVector<Typed, 4> operands;
+  for (const std::string &text : c.operands)
+    if (std::optional<TypeId> type = read(text))
+      operands.push_back({*type});
+  if (!trouble_.empty())
+    return {false, "cannot read " + trouble_};
+  TypingContext::Options options;
+  NoBodies host;
+  TypingContext cx(context_, program_, row_, params_, operands, mesh_,
+                   c.error.empty() ? c.results.size() : numResults_, options,
+                   host);
+  LogicalResult result = cx.run();
+  return compare(c, cx, succeeded(result));
+}
+
+Outcome Situation::compare(const Case &c, TypingContext &cx, bool accepted) {
+  std::string ours;
+  if (accepted) {
+    bool agrees = c.error.empty();
+    for (unsigned i = 0; i < cx.results().size(); ++i) {
+      TypeId type = cx.results()[i].type;
+      agrees &= type.valid() && c.error.empty() && read(c.results[i]) == type;
+      ours += (i ? ", " : "") + (type.valid() ? print(type) : "(not set)");
+    }
+    return {agrees && cx.diagnostics().empty(), ours};
+  }
+  if (cx.diagnostics().empty())
+    return {false, "refused without a diagnostic"};
+  const Diagnostic &first = cx.diagnostics().front();
+  const DiagInfo &kind = info(first.code);
+  ours = "!" + kind.jaxClass.str() + " " + kind.jaxId.str();
+  bool agrees = !c.error.empty() && ours == "!" + c.error;
+  return {agrees, ours + " (" + kind.code.str() + ": " + first.message + ")"};
+}

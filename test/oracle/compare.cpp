@@ -1,0 +1,239 @@
+// compare.cpp - our rules against the recorded verdicts of JAX.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// oracle_compare FILE.jsonl...: each case is one equation; its row is run and
+// the result types, or the class and id of the refusal, must be JAX's. The
+// format of the files and how to run this stand in README.md beside it.
+#include "Expectations.h"
+#include "Situation.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace shardtype;
+using namespace shardtype::oracle;
+namespace json = llvm::json;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files, primitives;
+  std::string differences = SHARDTYPE_SOURCE_DIR "/test/oracle/differences.txt";
+  std::string noRules = SHARDTYPE_SOURCE_DIR "/test/oracle/norules.txt";
+  unsigned atMost = 20; // Disagreements printed.
+};
+
+struct Counts {
+  unsigned cases = 0, accepted = 0, agree = 0, deliberate = 0, differ = 0;
+  unsigned noRule = 0;
+};
+
+class Comparison {
+public:
+  Comparison(const Options &options, Expectations &expectations)
+      : options_(options), expectations_(expectations), rows_(allPrimitives()) {
+  }
+
+  /// False: the file cannot be used, which is reported.
+  bool file(StringRef path);
+  /// Prints the table; true if there is nothing to complain of.
+  bool finish();
+
+private:
+  bool group(StringRef family, const json::Object &group);
+  void one(StringRef family, Situation &situation, const Case &c);
+  bool wanted(StringRef primitive) const {
+    return options_.primitives.empty() ||
+           llvm::is_contained(options_.primitives, primitive);
+  }
+
+  const Options &options_;
+  Expectations &expectations_;
+  PrimitiveSet rows_;
+  std::map<std::string, Counts> counts_;
+  unsigned printed_ = 0;
+};
+
+bool bad(const llvm::Twine &message) {
+  llvm::errs() << "oracle_compare: " << message << '\n';
+  return false;
+}
+
+bool Comparison::file(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return bad("cannot read '" + path + "'");
+  StringRef family = llvm::sys::path::stem(path);
+  expectations_.enter(family);
+  SmallVector<StringRef, 0> lines;
+  (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (unsigned i = 0; i < lines.size(); ++i) {
+    llvm::Expected<json::Value> line = json::parse(lines[i]);
+    std::string at = (path + ":" + llvm::Twine(i + 1)).str();
+    if (!line)
+      return bad(at + ": " + llvm::toString(line.takeError()));
+    if (!line->getAsObject() || !group(family, *line->getAsObject()))
+      return bad(at + ": not a group of cases");
+  }
+  return true;
+}
+
+/// One case of the file: `[[operand, ...], [result, ...] or "!CLASS id"]`.
+std::optional<Case> readCase(const json::Value &value) {
+  const json::Array *pair = value.getAsArray();
+  if (!pair || pair->size() != 2 || !(*pair)[0].getAsArray())
+    return std::nullopt;
+  Case c;
+  for (const json::Value &operand : *(*pair)[0].getAsArray())
+    c.operands.push_back(operand.getAsString().value_or("").str());
+  if (std::optional<StringRef> error = (*pair)[1].getAsString()) {
+    c.error = error->drop_front().str();
+    return c;
+  }
+  if (!(*pair)[1].getAsArray())
+    return std::nullopt;
+  for (const json::Value &result : *(*pair)[1].getAsArray())
+    c.results.push_back(result.getAsString().value_or("").str());
+  return c;
+}
+
+bool Comparison::group(StringRef family, const json::Object &group) {
+  std::optional<StringRef> mesh = group.getString("mesh");
+  std::optional<StringRef> primitive = group.getString("p");
+  const json::Object *params = group.getObject("params");
+  const json::Array *list = group.getArray("cases");
+  if (!mesh || !primitive || !params || !list)
+    return false;
+  std::vector<Case> cases;
+  for (const json::Value &value : *list) {
+    std::optional<Case> c = readCase(value);
+    if (!c)
+      return false;
+    cases.push_back(std::move(*c));
+  }
+  if (!wanted(*primitive))
+    return true;
+  Counts &counts = counts_[primitive->str()];
+  const Primitive *row = rows_.find(*primitive);
+  if (!row) {
+    counts.cases += cases.size();
+    counts.noRule += cases.size();
+    return true;
+  }
+  std::map<std::string, std::string> texts;
+  for (const auto &[key, value] : *params)
+    texts[StringRef(key).str()] = value.getAsString().value_or("").str();
+  Situation situation(*row, *mesh, texts, cases);
+  for (const Case &c : cases)
+    one(family, situation, c);
+  return true;
+}
+
+void Comparison::one(StringRef family, Situation &situation, const Case &c) {
+  StringRef primitive = situation.name();
+  Counts &counts = counts_[primitive.str()];
+  Outcome outcome = situation.judge(c);
+  ++counts.cases;
+  counts.accepted += c.error.empty();
+  if (outcome.agrees) {
+    ++counts.agree;
+    return;
+  }
+  std::string key = situation.text(c) + " -> " + c.expected();
+  if (expectations_.isDeliberate(family, primitive, key)) {
+    ++counts.deliberate;
+    return;
+  }
+  ++counts.differ;
+  if (printed_++ >= options_.atMost)
+    return;
+  llvm::outs() << situation.text(c) << "\n  JAX   " << c.expected()
+               << "\n  ours  " << outcome.ours << '\n';
+}
+
+std::string row(const std::string &name, const Counts &c) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format("%-24s ", name.c_str())
+      << llvm::format("%7u %8u %8u %10u %7u", c.cases, c.accepted, c.agree,
+                      c.deliberate, c.differ);
+  return text;
+}
+
+bool Comparison::finish() {
+  raw_ostream &os = llvm::outs();
+  if (printed_ > options_.atMost)
+    os << "(" << printed_ - options_.atMost << " more; --verbose)\n";
+  os << "primitive                  cases accepted    agree deliberate  "
+        "differ\n";
+  Counts all;
+  bool ok = true;
+  for (const auto &[name, c] : counts_) {
+    os << row(name, c);
+    all.cases += c.cases;
+    all.accepted += c.accepted;
+    all.agree += c.agree;
+    all.deliberate += c.deliberate;
+    all.differ += c.differ;
+    if (c.noRule) {
+      all.noRule += c.noRule;
+      std::optional<std::string> why = expectations_.whyNoRule(name);
+      ok &= why.has_value();
+      os << "  no rule" << (why ? ": " + *why : ", and none is expected");
+    } else if (expectations_.whyNoRule(name)) {
+      ok = false;
+      os << "  has a rule, but is in norules.txt";
+    }
+    os << '\n';
+  }
+  os << row("all", all) << "  without rule " << all.noRule << '\n';
+  ok &= all.differ == 0 && all.cases > 0;
+  // Entries can only be judged when whole files were compared.
+  if (options_.primitives.empty())
+    for (const std::string &unused : expectations_.unused()) {
+      os << "differences.txt: matches nothing: " << unused << '\n';
+      ok = false;
+    }
+  return ok;
+}
+
+int usage() {
+  llvm::errs() << "usage: oracle_compare [--primitive NAME]... [--verbose] "
+                  "[--at-most N] FILE.jsonl...\n";
+  return 2;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    StringRef arg = argv[i];
+    bool more = i + 1 < argc;
+    if (arg == "--verbose")
+      options.atMost = ~0u;
+    else if (arg == "--primitive" && more)
+      options.primitives.push_back(argv[++i]);
+    else if (arg == "--at-most" && more) {
+      if (StringRef(argv[++i]).getAsInteger(10, options.atMost))
+        return usage();
+    } else if (arg.starts_with("--"))
+      return usage();
+    else
+      options.files.push_back(arg.str());
+  }
+  if (options.files.empty())
+    return usage();
+  Expectations expectations;
+  std::string error;
+  if (!expectations.read(options.differences, options.noRules, error)) {
+    bad(error);
+    return 2;
+  }
+  Comparison comparison(options, expectations);
+  for (const std::string &path : options.files)
+    if (!comparison.file(path))
+      return 2;
+  return comparison.finish() ? 0 : 1;
+}
