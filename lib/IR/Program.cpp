@@ -39,8 +39,7 @@ llvm::hash_code hash(const ParamList &list) {
 
 llvm::hash_code hash(const Literal &l) {
   return llvm::hash_combine(static_cast<unsigned>(l.kind), l.type.raw(),
-                            l.repr.raw(), l.bits.raw(), l.array,
-                            l.extra.raw());
+                            l.repr.raw(), l.bits.raw(), l.array, l.extra.raw());
 }
 
 llvm::hash_code hash(const EqnInfo &i) {
