@@ -21,8 +21,6 @@ M12 = "X=1,Y=2"
 MALLAUTO = "X=2:Auto,Y=2:Auto"
 MNONE = ""
 MAIN = (M22, M222, MAUTO, M12)
-# What stands next to the main mesh in families where one mesh tells it all.
-SIDE = (M222, MAUTO, M12)
 
 
 def _digest(seed, item):
@@ -122,7 +120,7 @@ def _builds(text, mesh):
     return False
 
 
-def specs(mesh_text, rank, ur=True, kinds=("",), tuples=True, auto=False):
+def specs(mesh_text, rank, ur=True, kinds=("",), tuples=True):
   """All PartitionSpecs for `rank` dims (values of sharding parameters)."""
   axes = explicit_axes(parse_mesh(mesh_text))
   out = []

@@ -54,16 +54,14 @@ def explicit_axes(mesh):
 def parse_dtype(text):
   if text.startswith("key<"):
     impls = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
-    return jax.random.key_impl(jax.random.key(0, impl=impls[text[4:-1]])) and \
-        jax.eval_shape(
-            lambda: jax.random.key(0, impl=impls[text[4:-1]])).dtype
+    impl = impls[text[4:-1]]
+    return jax.eval_shape(lambda: jax.random.key(0, impl=impl)).dtype
   if text == "float0":
     return dtypes.float0
   if text == "bool":
     return np.dtype(bool)
   if text == "bf16":
-    return dtypes.bfloat16.dtype if hasattr(dtypes.bfloat16, "dtype") \
-        else np.dtype(dtypes.bfloat16)
+    return np.dtype(dtypes.bfloat16)
   match = re.match(r"([fiuc])(\d.*)$", text)
   name = _LONG[match[1]] + match[2]
   custom = getattr(jax.numpy, name, None)
