@@ -75,8 +75,7 @@ static ErrorBuilder reportSumsDiffer(TypingContext &cx) {
   if (!error.diagnostic().fixes.empty())
     return error;
   return error.fixOperand(0, withoutUnreduced(cx.sharding(0)))
-      .fixOperand(1, withoutUnreduced(cx.sharding(1)))
-      .note("both operands have to be summed");
+      .fixOperand(1, withoutUnreduced(cx.sharding(1)));
 }
 
 /// add/unreduced.1 to .3

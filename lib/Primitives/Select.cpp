@@ -84,7 +84,7 @@ static FailureOr<Sharding> selectSharding(TypingContext &cx) {
       .error(diag::SelectPredicate, which, wanted) // select_n/sharding.3
       .mark(0)
       .mark(*first)
-      .fixOperand(0, same, wanted.hasUR() ? nullptr : &wanted);
+      .fixOperand(0, same);
 }
 
 /// select_n/unreduced.1

@@ -10,8 +10,8 @@
 //   a:i32[4@X,4]  b:i32[4,4@X]     a -> P(None, 'X'), or b -> P('X', None)
 //
 // In general operand i takes the entries that all others together have, and
-// keeps its own where they leave room. With three operands and three different
-// entries no single reshard helps, and no fix is offered.
+// keeps its own where they leave room. Where no single reshard helps (three
+// operands with three entries), all are resharded to what the first ones have.
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -85,72 +85,55 @@ DimMap shardtype::unaryDims(TypingContext &cx) {
 
 //===--- Partitions -------------------------------------------------------===//
 
-/// The entries of all operands but `left`, merged; none if they disagree.
-static std::optional<Sharding> mergeOthers(TypingContext &cx, unsigned left,
-                                           unsigned rank) {
-  Sharding merged = replicated(cx.ruleMesh(), rank);
-  for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    if (i == left || cx.operand(i).rank() == 0)
+/// Takes over an operand's entries where they fit; false if some do not.
+static bool mergeInto(Sharding &merged, TypingContext &cx, unsigned operand) {
+  bool allFit = true;
+  for (unsigned d = 0; d < cx.shape(operand).size(); ++d) {
+    const AxisList &entry = cx.sharding(operand).dims[d];
+    if (entry.empty() || entry == merged.dims[d])
       continue;
-    for (unsigned d = 0; d < rank; ++d) {
-      const AxisList &entry = cx.sharding(i).dims[d];
-      if (entry.empty() || entry == merged.dims[d])
-        continue;
-      if (!merged.dims[d].empty() ||
-          merged.axes().intersects(AxisSet::of(entry)))
-        return std::nullopt;
+    if (merged.dims[d].empty() && !merged.axes().intersects(AxisSet::of(entry)))
       merged.dims[d] = entry;
-    }
+    else
+      allFit = false;
   }
-  return merged;
+  return allFit;
 }
 
-namespace {
-/// One operand resharded, and the result's sharding after that.
-struct Reshard {
-  unsigned operand;
-  Sharding to, result;
-  uint64_t sent;
-};
-} // namespace
-
-static std::optional<Reshard> reshardToOthers(TypingContext &cx, unsigned i,
-                                              unsigned rank) {
-  std::optional<Sharding> result = mergeOthers(cx, i, rank);
-  const Sharding &own = cx.sharding(i);
-  if (!result || cx.operand(i).rank() == 0)
-    return std::nullopt;
-  for (unsigned d = 0; d < rank; ++d)
-    if (result->dims[d].empty() &&
-        !result->axes().intersects(AxisSet::of(own.dims[d])))
-      result->dims[d] = own.dims[d];
-  Sharding to = placed(cx, i);
-  for (unsigned d = 0; d < rank; ++d)
-    to.dims[d] = cx.shape(i)[d] == 1 ? AxisList() : result->dims[d];
-  if (to == own || to.axes().intersects(to.unreduced | to.reduced) ||
-      checkDivisible(cx.context(), to, cx.shape(i)))
-    return std::nullopt;
-  TypeId type = cx.context().withSharding(cx.operandId(i), to);
-  uint64_t sent = totalSent(reshardCost(cx.context(), cx.operandId(i), type));
-  return Reshard{i, std::move(to), std::move(*result), sent};
+/// Proposes that the operand be resharded to have its part of `result`, and to
+/// be reduced over what others are reduced over.
+static void proposeReshard(TypingContext &cx, unsigned operand,
+                           const Sharding &result, ErrorBuilder &error) {
+  Sharding to = placed(cx, operand);
+  for (unsigned d = 0; d < to.dims.size(); ++d)
+    to.dims[d] = cx.shape(operand)[d] == 1 ? AxisList() : result.dims[d];
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    to.reduced |= cx.sharding(i).reduced - to.unreduced;
+  to.reduced = to.reduced - to.axes();
+  if (!to.axes().intersects(to.unreduced) &&
+      !checkDivisible(cx.context(), to, cx.shape(operand)))
+    error.fixOperand(operand, to);
 }
 
-/// The operands to reshard so that all agree, the cheapest first. The first is
-/// assumed if the result's sets are then plain.
+/// Proposes the reshards that make all operands agree.
 static ErrorBuilder &offerReshards(TypingContext &cx, unsigned rank,
                                    ErrorBuilder &error) {
-  SmallVector<Reshard, 4> reshards;
-  bool plain = true;
-  for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    plain &= !cx.sharding(i).hasUR();
-    if (std::optional<Reshard> reshard = reshardToOthers(cx, i, rank))
-      reshards.push_back(std::move(*reshard));
+  Sharding inOrder = replicated(cx.ruleMesh(), rank);
+  SmallVector<unsigned, 4> misfits;
+  for (unsigned last = 0; last < cx.numOperands(); ++last) {
+    if (!mergeInto(inOrder, cx, last))
+      misfits.push_back(last);
+    Sharding others = replicated(cx.ruleMesh(), rank);
+    bool allFit = true;
+    for (unsigned i = 0; i < cx.numOperands(); ++i)
+      if (i != last)
+        allFit &= mergeInto(others, cx, i);
+    if (allFit && !mergeInto(others, cx, last))
+      proposeReshard(cx, last, others, error);
   }
-  llvm::stable_sort(reshards, [](const Reshard &a, const Reshard &b) {
-    return a.sent < b.sent;
-  });
-  for (const Reshard &r : reshards)
-    error.fixOperand(r.operand, r.to, plain ? &r.result : nullptr);
+  if (error.diagnostic().fixes.empty())
+    for (unsigned i : misfits)
+      proposeReshard(cx, i, inOrder, error);
   return error;
 }
 
@@ -165,14 +148,15 @@ static ErrorBuilder &markDim(TypingContext &cx, unsigned dim,
 
 static ErrorBuilder reportConflict(TypingContext &cx, unsigned dim,
                                    unsigned rank) {
-  std::string entries;
-  for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    if (cx.operand(i).rank() == 0 || cx.sharding(i).dims[dim].empty())
-      continue;
-    entries +=
-        (entries.empty() ? "" : " and ") + cx.arg(cx.sharding(i).dims[dim]);
-  }
-  ErrorBuilder error = cx.error(diag::NaryConflict, cx.name(), dim, entries);
+  SmallVector<AxisList, 4> entries;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (cx.operand(i).rank() != 0 && !cx.sharding(i).dims[dim].empty() &&
+        !llvm::is_contained(entries, cx.sharding(i).dims[dim]))
+      entries.push_back(cx.sharding(i).dims[dim]);
+  std::string text = cx.arg(entries[0]);
+  for (unsigned i = 1; i < entries.size(); ++i)
+    text += (i + 1 < entries.size() ? ", " : " and ") + cx.arg(entries[i]);
+  ErrorBuilder error = cx.error(diag::NaryConflict, cx.name(), dim, text);
   return offerReshards(cx, rank, markDim(cx, dim, error));
 }
 

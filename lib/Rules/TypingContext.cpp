@@ -169,6 +169,15 @@ TypeId TypingContext::composed(const Sharding &sharding) {
 }
 
 LogicalResult TypingContext::run() {
+  LogicalResult result = runRow();
+  // Rules with bodies would type them again for each proposal.
+  if (failed(result) && !isTrial_ && !diagnostics_.empty() &&
+      primitive_.open != OpenRule::Custom)
+    tryOperandFixes(diagnostics_.back());
+  return result;
+}
+
+LogicalResult TypingContext::runRow() {
   FailureOr<std::shared_ptr<const void>> decoded = primitive_.decode(*this);
   if (failed(decoded))
     return failure();
@@ -328,8 +337,7 @@ ErrorBuilder &ErrorBuilder::fixes(ArrayRef<Sharding> results) {
 }
 
 ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
-                                       const Sharding &sharding,
-                                       const Sharding *result) {
+                                       const Sharding &sharding) {
   Fix fix;
   fix.operand = static_cast<int>(operand);
   fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);
@@ -337,11 +345,6 @@ ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
   fix.code = "reshard({0}, " + fix.spec + ")";
   fix.communication =
       reshardCost(cx_.context(), cx_.operandId(operand), fix.type);
-  if (result && cx_.haveShape_ && !cx_.results_[0].type.valid() &&
-      !checkDivisible(cx_.context(), *result, cx_.resultShape_)) {
-    fix.assumed = true;
-    cx_.setResult(0, cx_.composed(*result));
-  }
   return this->fix(std::move(fix));
 }
 

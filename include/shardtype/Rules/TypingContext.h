@@ -51,8 +51,8 @@ public:
     ArrayRef<Typed> results; // Of the jaxpr's outs; an invalid type is poison.
     bool hadErrors = false;  // Silence what follows from them.
   };
-  /// Types a body for these arguments (one per input, none of them poison) under
-  /// `mesh`, once per distinct tuple, and notes it as held by the current
+  /// Types a body for these arguments (one per input, none of them poison)
+  /// under `mesh`, once per distinct tuple, and notes it as held by the current
   /// equation. Where recorded types stand, inputs have those of the body's
   /// binders.
   virtual Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
@@ -90,11 +90,11 @@ public:
   /// (they are, in and after a sharding rule).
   ErrorBuilder &fix(const Sharding &result);
   ErrorBuilder &fixes(ArrayRef<Sharding> results);
-  /// Give an operand another sharding first; priced as a reshard. With
-  /// `result`, the sharding that the only result then has: the first such is
-  /// assumed, otherwise the result is not.
-  ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding,
-                           const Sharding *result = nullptr);
+  /// Give an operand another sharding first; priced as a reshard. The engine
+  /// runs the row again with it: such fixes are kept if they are legal (one by
+  /// one, or only all together), in order of their cost, and the result of the
+  /// first is assumed. Rows whose open rule is Custom keep them as they are.
+  ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding);
   ErrorBuilder &fix(Fix fix);
   /// JAX has no rule, but this would be sound: taken as the result from there
   /// on, so that allowing the kind makes the program pass.
@@ -116,7 +116,7 @@ class TypingContext {
 public:
   struct Options {
     JaxVersion jax = JaxVersion::V0_12;
-    bool retyped = false; // Recorded types are not to be relied on.
+    bool retyped = false;            // Recorded types are not to be relied on.
     bool constraintsReshard = false; // `--constraints reshard`.
     bool ignoreUnitAxes = false;     // In assertions of constraints.
   };
@@ -228,7 +228,13 @@ public:
 
 private:
   friend class ErrorBuilder;
+  LogicalResult runRow();
   LogicalResult runStandard(const Standard &rules);
+  bool hasResult() const;
+  /// The results for other operands, if the row takes them.
+  std::optional<SmallVector<Typed, 2>> trial(ArrayRef<Typed> operands);
+  void tryOperandFixes(Diagnostic &diagnostic);
+  void tryAllFixes(Diagnostic &diagnostic);
 
   Context &context_;
   const Program &program_;
@@ -247,6 +253,7 @@ private:
   bool resultWeak_ = false;
   MemorySpace resultMemory_ = MemorySpace::Device;
   bool haveShape_ = false;
+  bool isTrial_ = false;
   mutable bool usedRecorded_ = false;
 };
 
