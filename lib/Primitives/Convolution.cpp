@@ -98,6 +98,7 @@ static LogicalResult checkGroups(TypingContext &cx, const Convolution &p) {
   return success();
 }
 
+/// conv_general_dilated/shape.3
 static FailureOr<Shape> convShape(TypingContext &cx) {
   const auto &p = cx.params<Convolution>();
   if (failed(checkRanks(cx, p)) || failed(checkGroups(cx, p)))
@@ -118,6 +119,7 @@ static FailureOr<Shape> convShape(TypingContext &cx) {
   return shape;
 }
 
+/// conv_general_dilated/dtype.1
 static FailureOr<DType> convDType(TypingContext &cx) {
   DType lhs = cx.operand(0).dtype, rhs = cx.operand(1).dtype;
   if (lhs != rhs)
@@ -204,7 +206,7 @@ static FailureOr<Sharding> convSharding(TypingContext &cx) {
                            " of the kernel is sharded over " +
                            cx.arg(cx.sharding(1).dims[i]),
                        1, i);
-  if (failed(refuseSpecSets(cx, 0)))
+  if (failed(refuseSpecSets(cx, 0))) // conv_general_dilated/reduction.1
     return failure();
   int64_t feature = p.lhsSpec[1];
   if (!cx.sharding(0).dims[feature].empty())

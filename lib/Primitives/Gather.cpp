@@ -115,6 +115,7 @@ static FailureOr<Shape> gatherShape(TypingContext &cx) {
   return shape;
 }
 
+/// gather/dtype.1
 static FailureOr<DType> gatherDType(TypingContext &cx) {
   if (!isInteger(cx.operand(1).dtype))
     return cx
@@ -216,7 +217,7 @@ static Sharding naturalGather(TypingContext &cx, const Gather &p) {
   return result;
 }
 
-/// gather/sharding.2: refused, with what could be written.
+/// gather/sharding.2 to .4: refused, with what could be written.
 static ErrorBuilder gatherError(TypingContext &cx, const Gather &p,
                                 const std::string &why, int operand, int dim) {
   ErrorBuilder error =
@@ -232,7 +233,7 @@ static ErrorBuilder gatherError(TypingContext &cx, const Gather &p,
   return error.fixOperand(operand, whole);
 }
 
-/// gather/sharding.2b: batching dims that pair are sharded alike or one is not.
+/// gather/sharding.3
 static LogicalResult checkBatchEntries(TypingContext &cx, const Gather &p) {
   for (auto [o, i] :
        llvm::zip_equal(p.dims.operandBatching, p.dims.indicesBatching)) {
@@ -253,8 +254,8 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
   Sharding result = replicated(cx.ruleMesh(), cx.resultShape().size());
   const Sharding &operand = cx.sharding(0), &indices = cx.sharding(1);
   if (!operand.partitioned() && !indices.partitioned())
-    return result; // gather/sharding.1
-  for (int64_t dim : p.dims.startIndexMap)
+    return result;                         // gather/sharding.1
+  for (int64_t dim : p.dims.startIndexMap) // gather/sharding.2
     if (p.sliceSizes[dim] != cx.shape(0)[dim] && !operand.dims[dim].empty())
       return gatherError(cx, p,
                          "the indexed dim " + std::to_string(dim) +
@@ -263,7 +264,7 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
                          0, dim);
   if (failed(checkBatchEntries(cx, p)))
     return failure();
-  for (unsigned i = 0; i < indices.dims.size(); ++i)
+  for (unsigned i = 0; i < indices.dims.size(); ++i) // gather/sharding.4
     if (!llvm::is_contained(p.dims.indicesBatching, i) &&
         !indices.dims[i].empty())
       return gatherError(cx, p,
@@ -274,7 +275,7 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
                              "have to be summed",
                          1, i);
 
-  // gather/sharding.3
+  // gather/sharding.5
   SmallVector<int, 4> batch = batchDims(cx, p);
   for (unsigned i = 0; i < batch.size(); ++i) {
     result.dims[batch[i]] = indices.dims[i];
@@ -288,7 +289,8 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
   for (unsigned i = 0; i < offset.size(); ++i) {
     if (offset[i] < 0)
       continue;
-    if (p.sliceSizes[i] != cx.shape(0)[i] && !operand.dims[i].empty())
+    if (p.sliceSizes[i] != cx.shape(0)[i] &&
+        !operand.dims[i].empty()) // gather/sharding.6
       return cx
           .error(diag::AccidentalReject, cx.name(),
                  "dim " + std::to_string(i) +
@@ -300,6 +302,7 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
   return result;
 }
 
+/// gather/reduction.1, gather/reduction.2
 static FailureOr<ReductionSets> gatherReduction(TypingContext &cx) {
   for (unsigned i = 0; i < 2; ++i)
     if (!cx.sharding(i).unreduced.empty())

@@ -129,6 +129,7 @@ static FailureOr<Shape> scatterShape(TypingContext &cx) {
   return cx.operand(0).shape;
 }
 
+/// scatter/dtype.1
 static FailureOr<DType> scatterDType(TypingContext &cx) {
   if (!isInteger(cx.operand(1).dtype))
     return cx
@@ -200,8 +201,8 @@ static StringRef updateMethod(StringRef primitive) {
                                     : primitive.drop_front(strlen("scatter-"));
 }
 
-/// scatter/sharding.2: refused; the result as the operand lies is the choice
-/// that moves the updates, not the operand.
+/// scatter/sharding.2 to .5: refused; the result as the operand lies is the
+/// choice that moves the updates, not the operand.
 static ErrorBuilder scatterError(TypingContext &cx, const std::string &why,
                                  int operand, int dim) {
   ErrorBuilder error =
@@ -224,7 +225,7 @@ static ErrorBuilder scatterError(TypingContext &cx, const std::string &why,
   return error.fixOperand(operand, whole);
 }
 
-/// Condition 1 of scatter/sharding.2: batching dims of all three agree.
+/// scatter/sharding.2: batching dims of all three agree.
 static LogicalResult checkBatch(TypingContext &cx, const ScatterDims &d,
                                 const UpdateDims &updates) {
   for (auto [o, i] : llvm::zip_equal(d.operandBatching, d.indicesBatching)) {
@@ -249,7 +250,7 @@ static LogicalResult checkBatch(TypingContext &cx, const ScatterDims &d,
   return success();
 }
 
-/// Conditions 2 to 5.
+/// scatter/sharding.3 to .5
 static LogicalResult checkOthers(TypingContext &cx, const ScatterDims &d,
                                  const UpdateDims &updates) {
   const Sharding &operand = cx.sharding(0), &indices = cx.sharding(1),
@@ -307,7 +308,7 @@ static FailureOr<Sharding> scatterSharding(TypingContext &cx) {
   UpdateDims updates = updateDims(cx, d);
   if (failed(checkBatch(cx, d, updates)) || failed(checkOthers(cx, d, updates)))
     return failure();
-  // scatter/sharding.3
+  // scatter/sharding.6
   for (auto [o, i] : llvm::zip_equal(d.operandBatching, d.indicesBatching)) {
     auto *u = llvm::find(updates.scatter, static_cast<int>(i));
     AxisList &entry = result.dims[o];
@@ -321,7 +322,7 @@ static FailureOr<Sharding> scatterSharding(TypingContext &cx) {
 
 /// scatter/reduction.1: adding is linear in operand and updates together.
 static FailureOr<ReductionSets> scatterAddReduction(TypingContext &cx) {
-  for (unsigned i = 0; i < 3; ++i)
+  for (unsigned i = 0; i < 3; ++i) // scatter/reduction.2
     if (!cx.sharding(i).reduced.empty())
       return cx.error(diag::RuleMissingR, cx.name()).mark(i);
   if (!cx.sharding(1).unreduced.empty())
@@ -362,6 +363,7 @@ static constexpr Primitive scatterRow(StringRef name, Linearity linearity,
                            .memory = memory::operand}};
 }
 
+/// scatter/reduction.2
 static constexpr NoRule NoUR{NoRule::NotImplemented,
                              "JAX refuses unreduced and reduced operands"};
 

@@ -133,6 +133,7 @@ static FailureOr<Shape> updateShape(TypingContext &cx) {
   return cx.operand(0).shape;
 }
 
+/// dynamic_update_slice/dtype.1
 static FailureOr<DType> updateDType(TypingContext &cx) {
   if (cx.operand(0).dtype != cx.operand(1).dtype)
     return cx
@@ -190,7 +191,7 @@ static const Primitive Rows[] = {
                       .dtype = dtype::operand,
                       .weak = weak::all,
                       .sharding = slicingSharding,
-                      .reduction = reduction::passAnyKind,
+                      .reduction = reduction::passAnyKind, // slice/reduction.1
                       .memory = memory::standard}},
     {.info = {"dynamic_slice", schemaOf<DynamicSlice>},
      .decode = decodeFor<DynamicSlice, 1, AnyNumber>,

@@ -139,7 +139,7 @@ static FailureOr<Sharding> selectScatterSharding(TypingContext &cx) {
 }
 static DimMap selectScatterDims(TypingContext &cx) { return windowDims(cx, 1); }
 
-/// Operands: tangents, operand; both of one shape.
+/// select_and_gather_add/shape.1. Operands: tangents, operand.
 static FailureOr<Shape> selectGatherShape(TypingContext &cx) {
   if (cx.shape(0) != cx.shape(1))
     return indexError(cx, "tangents and operand need one shape, but are " +
@@ -180,6 +180,7 @@ static constexpr Primitive poolRow(StringRef name, Linearity linearity,
                        .dtype = dtype::operand,
                        .weak = weak::all,
                        .sharding = reduceWindowSharding,
+                       // reduce_window/reduction.1
                        .reduction = reduction::missing<reduceWindowSharding>,
                        .memory = memory::standard}};
 }
@@ -197,6 +198,7 @@ static const Primitive Rows[] = {
                       .dtype = sameDTypes,
                       .weak = weak::all,
                       .sharding = selectScatterSharding,
+                      // select_and_scatter_add/reduction.1
                       .reduction = reduction::missing<selectScatterSharding>,
                       .memory = memory::standard}},
     {.info = {"select_and_gather_add", schemaOf<GatherWindow>},
@@ -208,6 +210,7 @@ static const Primitive Rows[] = {
                       .dtype = sameDTypes,
                       .weak = weak::all,
                       .sharding = selectGatherSharding,
+                      // select_and_gather_add/reduction.1
                       .reduction = reduction::missing<selectGatherSharding>,
                       .memory = memory::standard}},
 };

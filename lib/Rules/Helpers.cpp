@@ -168,6 +168,7 @@ LogicalResult shardtype::refuseSpecSets(TypingContext &cx, unsigned operand) {
 FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
                                             ArrayRef<int64_t> outShape) {
   const Sharding &s = cx.sharding(operand);
+  // varying_shape/sharding.1
   auto isOne = [](int64_t size) { return size == 1; };
   if (llvm::all_of(outShape, isOne)) {
     Sharding whole = replicated(s.mesh, outShape.size());
@@ -182,7 +183,7 @@ FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
         Dim::isSymbolic(outShape[d]))
       continue;
     int64_t parts = mesh.size(s.dims[d]);
-    if (outShape[d] % parts == 0)
+    if (outShape[d] % parts == 0) // varying_shape/sharding.2
       continue;
     Sharding gathered = s;
     gathered.dims[d].clear();
@@ -191,5 +192,5 @@ FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
         .mark(operand, d)
         .fixOperand(operand, gathered);
   }
-  return s;
+  return s; // varying_shape/sharding.3
 }
