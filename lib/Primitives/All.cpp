@@ -19,5 +19,13 @@ PrimitiveSet shardtype::allPrimitives() {
   set.add(selection());
   set.add(slicing());
   set.add(windows());
+  set.add(contraction());
+  set.add(joining());
+  set.add(reductions());
+  set.add(reshape());
+  set.add(reshaping());
+  set.add(sorting());
+  set.add(splitting());
+  set.add(values());
   return set;
 }

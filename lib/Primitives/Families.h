@@ -19,6 +19,14 @@ ArrayRef<Primitive> scatter();
 ArrayRef<Primitive> selection();
 ArrayRef<Primitive> slicing();
 ArrayRef<Primitive> windows();
+ArrayRef<Primitive> contraction();
+ArrayRef<Primitive> joining();
+ArrayRef<Primitive> reductions();
+ArrayRef<Primitive> reshape();
+ArrayRef<Primitive> reshaping();
+ArrayRef<Primitive> sorting();
+ArrayRef<Primitive> splitting();
+ArrayRef<Primitive> values();
 
 } // namespace shardtype
 

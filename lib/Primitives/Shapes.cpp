@@ -1,0 +1,194 @@
+// Shapes.cpp - what the rows that change shapes share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Shapes.h"
+
+using namespace shardtype;
+
+//===--- Parameters -------------------------------------------------------===//
+
+LogicalResult shardtype::checkSizes(TypingContext &cx, StringRef key) {
+  ValueId id = cx.program().param(cx.paramsId(), key);
+  if (!id.valid())
+    return success();
+  for (ValueId element : cx.program().value(id).elements) {
+    const Value &size = cx.program().value(element);
+    if (size.kind == Value::Int && size.integer < 0)
+      return cx
+          .error(diag::ShapeMismatch, "size " + std::to_string(size.integer) +
+                                          " in '" + key.str() + "' is below 0")
+          .markParam(key);
+  }
+  return success();
+}
+
+LogicalResult shardtype::checkKnown(TypingContext &cx, unsigned operand,
+                                    unsigned dim) {
+  if (!Dim::isSymbolic(cx.shape(operand)[dim]))
+    return success();
+  return cx
+      .error(diag::ShapeMismatch, "'" + cx.name().str() +
+                                      "' computes with a size that is not a "
+                                      "number")
+      .mark(operand, dim);
+}
+
+std::optional<unsigned> shardtype::pythonIndex(int64_t index, unsigned rank) {
+  if (index < 0)
+    index += rank;
+  if (index < 0 || index >= rank)
+    return std::nullopt;
+  return static_cast<unsigned>(index);
+}
+
+bool shardtype::areDistinctDims(ArrayRef<int64_t> dims, unsigned rank) {
+  for (unsigned i = 0; i < dims.size(); ++i)
+    if (dims[i] < 0 || dims[i] >= rank ||
+        llvm::is_contained(dims.take_front(i), dims[i]))
+      return false;
+  return true;
+}
+
+std::string shardtype::listText(ArrayRef<int64_t> list) {
+  std::string text = "(";
+  for (unsigned i = 0; i < list.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(list[i]);
+  return text + (list.size() == 1 ? ",)" : ")");
+}
+
+FailureOr<Sharding> shardtype::resolveLong(TypingContext &cx,
+                                           const ShardingParam &param,
+                                           unsigned rank, StringRef key) {
+  unsigned entries = param.spec.partitions.size();
+  FailureOr<Sharding> result =
+      cx.resolveParam(param, std::max(rank, entries), key);
+  if (succeeded(result))
+    result->dims.resize(rank);
+  return result;
+}
+
+FailureOr<ReductionSets> shardtype::checkLong(TypingContext &cx,
+                                              const ShardingParam &param,
+                                              StringRef key,
+                                              ReductionSets sets) {
+  unsigned rank = cx.resultShape().size();
+  if (!param.given() || param.spec.partitions.size() <= rank)
+    return sets;
+  FailureOr<Sharding> all =
+      cx.resolveParam(param, param.spec.partitions.size(), key);
+  if (failed(all))
+    return failure();
+  AxisSet twice = all->axes() & (sets.unreduced | sets.reduced);
+  if (!twice.empty())
+    return cx.error(diag::SpecOverlap, twice, *all).markParam(key);
+  if (failed(cx.resolveParam(param, rank, key)))
+    return failure();
+  return sets;
+}
+
+//===--- Shardings --------------------------------------------------------===//
+
+std::string shardtype::quoted(TypingContext &cx, ArrayRef<uint8_t> axes) {
+  const Mesh &mesh = cx.context().meshOrEmpty(cx.ruleMesh());
+  std::string text;
+  for (unsigned i = 0; i < axes.size(); ++i)
+    text += (i == 0                 ? "'"
+             : i + 1 == axes.size() ? " and '"
+                                    : ", '") +
+            cx.context().str(mesh.axes[axes[i]].name).str() + "'";
+  return text;
+}
+
+Sharding shardtype::withoutDims(const Sharding &sharding,
+                                ArrayRef<int64_t> removed) {
+  Sharding result = sharding;
+  result.dims.clear();
+  for (unsigned d = 0; d < sharding.dims.size(); ++d)
+    if (!llvm::is_contained(removed, d))
+      result.dims.push_back(sharding.dims[d]);
+  return result;
+}
+
+Sharding shardtype::withWholeDim(Sharding sharding, unsigned dim) {
+  sharding.dims[dim].clear();
+  return sharding;
+}
+
+FailureOr<ReductionSets> shardtype::passKinds(TypingContext &cx) {
+  if (cx.options().jax == JaxVersion::V0_11)
+    return reduction::pass(cx);
+  return reduction::passAnyKind(cx);
+}
+
+std::optional<Sharding> shardtype::soundSets(TypingContext &cx,
+                                             Sharding partitions, bool linear) {
+  const Sharding &s = cx.sharding(0);
+  bool sums = linear && s.kind == ReductionKind::Sum;
+  if (!s.unreduced.empty() && !sums)
+    return std::nullopt;
+  partitions.unreduced = s.unreduced;
+  partitions.reduced = s.reduced;
+  partitions.kind = s.kind;
+  return partitions;
+}
+
+ErrorBuilder shardtype::refuseSets(TypingContext &cx, diag::Code code,
+                                   unsigned operand) {
+  return cx.error(code, cx.name())
+      .mark(operand)
+      .fixOperand(operand, withoutSets(cx.sharding(operand)));
+}
+
+//===--- Dimension maps ---------------------------------------------------===//
+
+DimMap::Dim shardtype::addFactor(DimMap &map, FactorRole role, int64_t size) {
+  // Beyond 255 factors (no real program has them) dims do not correspond, which
+  // makes prices too high, nothing else.
+  if (size == 1 || map.factors.size() == 255)
+    return {};
+  map.factors.push_back({role, size});
+  return {static_cast<uint8_t>(map.factors.size() - 1)};
+}
+
+DimMap shardtype::sameDims(TypingContext &cx, ArrayRef<int64_t> special,
+                           FactorRole role) {
+  DimMap map;
+  DimMap::Dims dims;
+  for (unsigned d = 0; d < cx.shape(0).size(); ++d) {
+    bool is = llvm::is_contained(special, d);
+    dims.push_back(
+        addFactor(map, is ? role : FactorRole::Pass, cx.shape(0)[d]));
+  }
+  map.operands.assign(cx.numOperands(), dims);
+  map.results.assign(cx.numResults(), dims);
+  return map;
+}
+
+//===--- Several results --------------------------------------------------===//
+
+LogicalResult shardtype::typeResults(
+    TypingContext &cx, ArrayRef<Shape> shapes,
+    llvm::function_ref<LogicalResult(SmallVectorImpl<Sharding> &)> sharding) {
+  FailureOr<MeshId> mesh = cx.operandMesh();
+  if (failed(mesh))
+    return failure();
+  SmallVector<Sharding, 4> shardings;
+  if (cx.rulesApply()) {
+    if (failed(sharding(shardings)))
+      return failure();
+    for (const Sharding &s : shardings)
+      if (failed(checkIllegalResult(cx, s, diag::IllegalResultMulti)))
+        return failure();
+  } else {
+    for (const Shape &shape : shapes)
+      shardings.push_back(
+          replicated(mesh->valid() ? *mesh : cx.mesh(), shape.size()));
+  }
+  SmallVector<TypeId, 4> types;
+  for (unsigned i = 0; i < shapes.size(); ++i) {
+    FailureOr<TypeId> type = cx.updateType(0, shapes[i], shardings[i]);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+  }
+  return setResults(cx, types);
+}

@@ -1,0 +1,300 @@
+// Sorting.cpp - cumulative operations, sort and top_k: along one whole dim.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Families.h"
+#include "Shapes.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include <limits>
+
+using namespace shardtype;
+
+//===--- cumsum and its like ----------------------------------------------===//
+
+namespace {
+struct Cumulative {
+  int64_t axis = 0;
+  static constexpr auto fields =
+      std::tuple(field("axis", &Cumulative::axis), ignored("reverse"));
+};
+} // namespace
+
+static FailureOr<Shape> cumulativeShape(TypingContext &cx) {
+  int64_t axis = cx.params<Cumulative>().axis;
+  if (axis >= 0 && axis < static_cast<int64_t>(cx.shape(0).size()))
+    return cx.operand(0).shape;
+  return cx
+      .error(diag::ParamInvalid, "axis", // cumsum/shape.1
+             std::to_string(axis) + " is not a dim of a value of rank " +
+                 std::to_string(cx.shape(0).size()))
+      .markParam("axis");
+}
+
+static FailureOr<DType> cumulativeDType(TypingContext &cx) {
+  DType dtype = cx.operand(0).dtype;
+  if (isInteger(dtype) || isFloat(dtype) || isComplex(dtype))
+    return dtype;
+  return cx
+      .error(diag::DTypeRefused, cx.name(), info(dtype).longName, 0, "numbers")
+      .mark(0); // cumsum/dtype.1
+}
+
+template <bool Linear>
+static FailureOr<Sharding> cumulativeSharding(TypingContext &cx) {
+  const Sharding &s = cx.sharding(0);
+  unsigned axis = cx.params<Cumulative>().axis;
+  if (s.hasUR()) { // cumsum/reduction.1
+    ErrorBuilder error = refuseSets(cx, diag::SpecIteration, 0);
+    auto sound = soundSets(cx, s, Linear);
+    if (sound && s.dims[axis].empty())
+      error.sound(*sound);
+    return error;
+  }
+  if (s.dims[axis].empty())
+    return s; // cumsum/sharding.1
+  return cx.error(diag::CumulativeSharded, cx.name(), axis, s.dims[axis])
+      .mark(0, axis)
+      .fixOperand(0, withWholeDim(s, axis)); // cumsum/sharding.2
+}
+
+static FailureOr<ReductionSets> noSets(TypingContext &) {
+  return ReductionSets{}; // The sharding rule has refused them.
+}
+
+static DimMap cumulativeDims(TypingContext &cx) {
+  return sameDims(cx, cx.params<Cumulative>().axis, FactorRole::Whole);
+}
+
+template <bool Linear>
+static constexpr Primitive cumulativeRow(StringRef name) {
+  return {.info = {name, schemaOf<Cumulative>},
+          .decode = decodeFor<Cumulative, 1>,
+          .dims = cumulativeDims,
+          .linearity = {Linear ? Linearity::Jointly : Linearity::None,
+                        Linear ? uint8_t(1) : uint8_t(0)},
+          .open = OpenRule::Opaque,
+          .type = Standard{.shape = cumulativeShape,
+                           .dtype = cumulativeDType,
+                           .weak = weak::all,
+                           .sharding = cumulativeSharding<Linear>,
+                           .reduction = noSets,
+                           .memory = memory::standard}};
+}
+
+//===--- sort -------------------------------------------------------------===//
+
+namespace {
+struct Sort {
+  int64_t dimension = 0;
+  static constexpr auto fields =
+      std::tuple(field("dimension", &Sort::dimension), ignored("is_stable"),
+                 ignored("num_keys"));
+};
+
+struct TopK {
+  int64_t axis = 0, k = 0;
+  static constexpr auto fields = std::tuple(
+      field("axis", &TopK::axis), ignored("is_stable"), field("k", &TopK::k));
+};
+} // namespace
+
+static LogicalResult checkArrays(TypingContext &cx) {
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (!cx.operand(i).isArray())
+      return cx.error(diag::DTypeMismatch,
+                      "'" + cx.name().str() + "' takes arrays, but operand " +
+                          std::to_string(i) + " is " + cx.arg(cx.operandId(i)));
+  return success();
+}
+
+static bool isExplicit(TypingContext &cx, unsigned i) {
+  return cx.context().meshOrEmpty(cx.sharding(i).mesh).anyExplicit();
+}
+
+/// Operand `i` is sharded otherwise than the first; resharding either helps if
+/// there are no others.
+static ErrorBuilder reportSortDiffer(TypingContext &cx, unsigned first,
+                                     unsigned i) {
+  ErrorBuilder error =
+      cx.error(diag::SortDiffer, cx.sharding(first), cx.sharding(i));
+  return error.mark(first)
+      .mark(i)
+      .fixOperand(i, cx.sharding(first))
+      .fixOperand(first, cx.sharding(i));
+}
+
+static LogicalResult checkSorted(TypingContext &cx, unsigned dim) {
+  std::optional<unsigned> first;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    if (!isExplicit(cx, i))
+      continue;
+    const Sharding &s = cx.sharding(i);
+    if (s.hasUR()) { // sort/reduction.1
+      ErrorBuilder error = refuseSets(cx, diag::SpecIteration, i);
+      bool sound = s.unreduced.empty() && s.dims[dim].empty();
+      for (unsigned other = 0; other < cx.numOperands(); ++other)
+        sound &= cx.sharding(other) == s;
+      if (sound && cx.numResults() == cx.numOperands())
+        error.soundTypes(llvm::map_to_vector(
+            cx.operands(), [](const Typed &operand) { return operand.type; }));
+      return error;
+    }
+    if (!s.dims[dim].empty())
+      return cx.error(diag::SortSharded, dim, s.dims[dim])
+          .mark(i, dim)
+          .fixOperand(i, withWholeDim(s, dim)); // sort/sharding.1
+    first = first ? first : i;
+    if (s != cx.sharding(*first))
+      return reportSortDiffer(cx, *first, i); // sort/sharding.2
+  }
+  return success();
+}
+
+static LogicalResult typeSort(TypingContext &cx) {
+  if (failed(checkArrays(cx)))
+    return failure();
+  for (unsigned i = 1; i < cx.numOperands(); ++i)
+    if (cx.operand(i).shape != cx.operand(0).shape)
+      return cx
+          .error(diag::ShapeMismatch,
+                 "operands of 'sort' have different shapes: " +
+                     cx.arg(cx.operandId(0)) + " and " +
+                     cx.arg(cx.operandId(i)))
+          .mark(0)
+          .mark(i); // sort/shape.1
+  auto dim = pythonIndex(cx.params<Sort>().dimension, cx.shape(0).size());
+  if (!dim)
+    return cx
+        .error(diag::AccidentalIndex, cx.name(),
+               std::to_string(cx.params<Sort>().dimension) +
+                   " is not a dim of values of rank " +
+                   std::to_string(cx.shape(0).size()))
+        .markParam("dimension"); // sort/shape.2
+  FailureOr<MeshId> mesh = cx.operandMesh();
+  if (failed(mesh))
+    return failure();
+  bool rules = cx.rulesApply();
+  if (rules && failed(checkSorted(cx, *dim)))
+    return failure();
+  SmallVector<TypeId, 4> types;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    types.push_back(cx.operandId(i)); // sort/sharding.3
+    if (!rules)
+      types.back() = cx.context().withSharding(
+          types.back(),
+          replicated(mesh->valid() ? *mesh : cx.mesh(), cx.shape(i).size()));
+  }
+  return setResults(cx, types);
+}
+
+static DimMap sortDims(TypingContext &cx) {
+  auto dim = pythonIndex(cx.params<Sort>().dimension, cx.shape(0).size());
+  return sameDims(cx, dim.value_or(0), FactorRole::Whole);
+}
+
+//===--- top_k ------------------------------------------------------------===//
+
+static LogicalResult checkTopK(TypingContext &cx) {
+  const auto &p = cx.params<TopK>();
+  auto bad = [&](StringRef key, const std::string &why) {
+    return cx.error(diag::ParamInvalid, key, why).markParam(key);
+  };
+  if (isComplex(cx.operand(0).dtype))
+    return cx
+        .error(diag::ParamInvalid, "operand", "complex numbers have no order")
+        .mark(0); // top_k/dtype.1
+  if (p.k < 0)
+    return bad("k", "is below 0"); // top_k/shape.1
+  if (cx.shape(0).empty())
+    return cx.error(diag::ShapeMismatch, "'top_k' takes no scalar").mark(0);
+  if (p.axis < 0 || p.axis >= static_cast<int64_t>(cx.shape(0).size()))
+    return bad("axis", std::to_string(p.axis) +
+                           " is not a dim of a value of rank " +
+                           std::to_string(cx.shape(0).size())); // top_k/shape.2
+  if (failed(checkKnown(cx, 0, p.axis)))
+    return failure();
+  int64_t size = cx.shape(0)[p.axis];
+  if (size < p.k)
+    return bad("k", std::to_string(p.k) + " is more than the " +
+                        std::to_string(size) + " elements of dim " +
+                        std::to_string(p.axis)); // top_k/shape.3
+  if (size > int64_t(std::numeric_limits<int32_t>::max()) + 1)
+    return cx
+        .error(diag::ParamInvalid, "operand",
+               "indices of dim " + std::to_string(p.axis) +
+                   " do not fit into int32")
+        .mark(0, p.axis); // top_k/shape.4
+  return success();
+}
+
+static LogicalResult topKSharding(TypingContext &cx, const Shape &shape) {
+  const Sharding &s = cx.sharding(0);
+  unsigned axis = cx.params<TopK>().axis;
+  if (s.hasUR()) { // top_k/reduction.1
+    ErrorBuilder error = refuseSets(cx, diag::SpecIteration, 0);
+    if (s.unreduced.empty() && s.dims[axis].empty() && cx.numResults() == 2) {
+      Type values = cx.operand(0);
+      values.shape = shape;
+      Type indices = values;
+      indices.dtype = DType::I32;
+      indices.weak = false;
+      error.soundTypes(
+          {cx.context().intern(values), cx.context().intern(indices)});
+    }
+    return error;
+  }
+  if (s.dims[axis].empty())
+    return success();
+  return cx.error(diag::TopKSharded, axis, s.dims[axis])
+      .mark(0, axis)
+      .fixOperand(0, withWholeDim(s, axis)); // top_k/sharding.1
+}
+
+static LogicalResult typeTopK(TypingContext &cx) {
+  if (failed(checkArrays(cx)) || failed(checkTopK(cx)))
+    return failure();
+  Shape shape = cx.operand(0).shape;
+  shape[cx.params<TopK>().axis] = cx.params<TopK>().k;
+  FailureOr<MeshId> mesh = cx.operandMesh();
+  if (failed(mesh))
+    return failure();
+  Sharding sharding = cx.sharding(0); // top_k/sharding.2
+  if (!cx.rulesApply())
+    sharding = replicated(mesh->valid() ? *mesh : cx.mesh(), shape.size());
+  else if (failed(topKSharding(cx, shape)))
+    return failure();
+  FailureOr<TypeId> values = cx.updateType(0, shape, sharding);
+  if (failed(values))
+    return failure();
+  Type indices = cx.context().type(*values);
+  indices.dtype = DType::I32; // top_k/dtype.2
+  return setResults(cx, {*values, cx.context().intern(indices)});
+}
+
+static DimMap topKDims(TypingContext &cx) {
+  unsigned axis = cx.params<TopK>().axis;
+  DimMap map = sameDims(cx, axis, FactorRole::Whole);
+  auto kept = addFactor(map, FactorRole::Broadcast, cx.params<TopK>().k);
+  for (DimMap::Dims &result : map.results)
+    result[axis] = kept;
+  return map;
+}
+
+static const Primitive Rows[] = {cumulativeRow<true>("cumsum"),
+                                 cumulativeRow<false>("cumprod"),
+                                 cumulativeRow<false>("cummax"),
+                                 cumulativeRow<false>("cummin"),
+                                 cumulativeRow<false>("cumlogsumexp"),
+                                 {.info = {"sort", schemaOf<Sort>},
+                                  .decode = decodeFor<Sort, 1, AnyNumber>,
+                                  .dims = sortDims,
+                                  .linearity = {},
+                                  .open = OpenRule::Strict,
+                                  .type = Custom{typeSort}},
+                                 {.info = {"top_k", schemaOf<TopK>},
+                                  .decode = decodeFor<TopK, 1>,
+                                  .dims = topKDims,
+                                  .linearity = {},
+                                  .open = OpenRule::Opaque,
+                                  .type = Custom{typeTopK}}};
+
+ArrayRef<Primitive> shardtype::sorting() { return Rows; }
