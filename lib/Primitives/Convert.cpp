@@ -79,10 +79,10 @@ static FailureOr<ReductionSets> convertReduction(TypingContext &cx) {
   const Sharding &own = cx.sharding(0);
   AxisSet unreduced = own.unreduced, reduced = own.reduced;
   if (*asked && !(*asked)->reduced.empty())
-    reduced = (*asked)->reduced;
+    reduced = (*asked)->reduced; // convert/unreduced.2
   if (*asked && !(*asked)->unreduced.empty()) {
     unreduced = (*asked)->unreduced;
-  } else if (failed(requireSum(cx, 0))) {
+  } else if (failed(requireSum(cx, 0))) { // convert/unreduced.1
     return failure();
   }
   // JAX looks at the number of dims last, when it builds the type.
@@ -147,7 +147,8 @@ static FailureOr<DType> bitcastDType(TypingContext &cx) {
   return to;
 }
 
-/// bitcast/sharding.1 to .3. A last dim that goes takes its entry along.
+/// bitcast/sharding.1, bitcast/unreduced.1. A last dim that goes takes its
+/// entry along (bitcast/sharding.2).
 static FailureOr<Sharding> bitcastSharding(TypingContext &cx) {
   Sharding s = cx.sharding(0);
   if (oldBits(cx) == newBits(cx))
@@ -216,7 +217,7 @@ static const Primitive Rows[] = {
      .open = OpenRule::Pointwise,
      .type = Standard{.shape = bitcastShape,
                       .dtype = bitcastDType,
-                      .weak = weak::never,
+                      .weak = weak::never, // bitcast/weak.1
                       .sharding = bitcastSharding,
                       .reduction = reduction::missing<bitcastSharding>,
                       .memory = memory::standard}},

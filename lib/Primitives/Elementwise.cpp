@@ -56,7 +56,8 @@ static FailureOr<ReductionSets> negReduction(TypingContext &cx) {
   return reduction::pass(cx);
 }
 
-/// A row of the common form: unary/shape.1, unary/sharding.1, and so on.
+/// A row of the common form: unary/shape.1, unary/dtype.1, unary/sharding.1.
+/// integer_pow/unreduced.1 is in its own.
 template <typename P = NoParams>
 static constexpr Primitive
 unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,

@@ -100,14 +100,22 @@ static FailureOr<ReductionSets> subReduction(TypingContext &cx) {
   if (cx.options().jax == JaxVersion::V0_12)
     return addReduction(cx);
   FailureOr<AxisSet> reduced = reducedAndSums(cx);
+  AxisSet lhs = unreducedOf(cx, 0), rhs = unreducedOf(cx, 1);
   if (failed(reduced))
     return failure();
+  if (lhs.empty() && rhs.empty())
+    return partialSums({}, *reduced);
+  FailureOr<Sharding> result = nary::sharding(cx);
+  ErrorBuilder error = cx.error(diag::RuleMissingU, cx.name());
   for (unsigned i : {0u, 1u})
     if (!unreducedOf(cx, i).empty())
-      return cx.error(diag::RuleMissingU, cx.name())
-          .mark(i)
-          .fixOperand(i, withoutUnreduced(cx.sharding(i)));
-  return partialSums({}, *reduced);
+      error.mark(i).fixOperand(i, withoutUnreduced(cx.sharding(i)));
+  if (lhs != rhs || failed(result))
+    return error;
+  result->unreduced = lhs;
+  result->reduced = *reduced;
+  result->kind = ReductionKind::Sum;
+  return error.sound(*result);
 }
 
 /// `operand` made reduced over `axes`: whole there, and nothing to sum.

@@ -43,6 +43,7 @@ static FailureOr<DType> selectDType(TypingContext &cx) {
   return cx.operand(1).dtype;
 }
 
+/// select_n/weak.1
 static bool selectWeak(TypingContext &cx) {
   for (unsigned i = 1; i < cx.numOperands(); ++i)
     if (!cx.operand(i).weak)
@@ -58,10 +59,10 @@ static std::optional<unsigned> firstPlacedCase(TypingContext &cx) {
   return std::nullopt;
 }
 
-/// select_n/sharding.1 to .3: no merging here, unlike nary/sharding.1.
+/// select_n/sharding.1 to .4: no merging here, unlike nary/sharding.1.
 static FailureOr<Sharding> selectSharding(TypingContext &cx) {
   std::optional<unsigned> first = firstPlacedCase(cx);
-  if (!first)
+  if (!first) // select_n/sharding.4
     return replicated(cx.mesh(), cx.resultShape().size());
   const Sharding &wanted = cx.sharding(*first);
   for (unsigned i = *first + 1; i < cx.numOperands(); ++i) {
@@ -115,7 +116,8 @@ static FailureOr<Shape> clampShape(TypingContext &cx) {
   return cx.operand(1).shape;
 }
 
-/// clamp/sharding.1: JAX does not look at the shardings of the bounds.
+/// clamp/sharding.1, clamp/unreduced.1: JAX does not look at the shardings of
+/// the bounds.
 static FailureOr<Sharding> clampSharding(TypingContext &cx) {
   return cx.sharding(1);
 }

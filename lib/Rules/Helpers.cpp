@@ -36,6 +36,7 @@ FailureOr<DType> dtype::operand(TypingContext &cx) {
   return cx.operand(0).dtype;
 }
 
+/// unary/weak.1
 bool weak::all(TypingContext &cx) {
   return llvm::all_of(llvm::seq(cx.numOperands()),
                       [&](unsigned i) { return cx.operand(i).weak; });
@@ -43,6 +44,7 @@ bool weak::all(TypingContext &cx) {
 bool weak::first(TypingContext &cx) { return cx.operand(0).weak; }
 bool weak::never(TypingContext &) { return false; }
 
+/// unary/memory.1
 FailureOr<MemorySpace> memory::standard(TypingContext &cx) {
   bool allAny = true;
   for (unsigned i = 0; i < cx.numOperands(); ++i)
@@ -82,6 +84,7 @@ FailureOr<ReductionSets> reduction::pass(TypingContext &cx) {
   return passAnyKind(cx);
 }
 
+/// unary/reduced.1, unary/unreduced.1
 FailureOr<ReductionSets> reduction::nonlinear(TypingContext &cx) {
   const Sharding &s = cx.sharding(0);
   if (failed(requireSum(cx, 0)))
@@ -93,6 +96,7 @@ FailureOr<ReductionSets> reduction::nonlinear(TypingContext &cx) {
   return ReductionSets{{}, s.reduced, ReductionKind::None};
 }
 
+/// unary/unreduced.3
 FailureOr<ReductionSets> reduction::linearRefused(TypingContext &cx) {
   const Sharding &s = cx.sharding(0);
   if (failed(requireSum(cx, 0)))
@@ -145,6 +149,7 @@ Sharding shardtype::placed(TypingContext &cx, unsigned operand) {
   return s;
 }
 
+/// unary/unreduced.4
 LogicalResult shardtype::requireSum(TypingContext &cx, unsigned operand) {
   const Sharding &s = cx.sharding(operand);
   if (s.unreduced.empty() || s.kind == ReductionKind::Sum)

@@ -14,6 +14,8 @@ public:
 
   ValueId all() {
     StringRef whole = rest_;
+    if (whole == "$hidden")
+      return make(Value::Hidden);
     std::optional<ValueId> value = one();
     return value && rest_.empty() ? *value : opaque(whole);
   }

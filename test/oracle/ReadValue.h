@@ -8,7 +8,8 @@
 namespace shardtype::oracle {
 
 /// Reads one printed value: None, bools, numbers, tuples, lists, specs (on
-/// `mesh`), named tuples, meshes; anything else is opaque text.
+/// `mesh`), named tuples, meshes; `$hidden`; anything
+/// else is opaque text.
 ValueId readValue(Program &program, StringRef text, MeshId mesh);
 
 } // namespace shardtype::oracle
