@@ -63,7 +63,7 @@ LogicalResult shardtype::checkDType(TypingContext &cx, unsigned i,
 }
 
 LogicalResult shardtype::checkSameDTypes(TypingContext &cx, unsigned first) {
-  // JAX compares no dtypes where one is a key.
+  // nary/dtype.1: JAX compares no dtypes where one is a key.
   for (unsigned i = first; i < cx.numOperands(); ++i)
     if (isKey(cx.operand(i).dtype))
       return success();

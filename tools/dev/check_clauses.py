@@ -6,9 +6,8 @@
     python tools/dev/check_clauses.py            exit 1 and a line for each fault
     python tools/dev/check_clauses.py --list     all clauses, with who cites them
 
-A clause is a heading `### slice/shape.1` in docs/spec/*.md, or a paragraph or
-list item that begins with `**slice/shape.1**`. It must be cited by a comment in
-lib or include, and be tested: cited in test or spec-examples, or its name (what
+A clause is a list item of docs/spec/*.md that begins with its number,
+`* `slice/shape.1`: ...`. It must be cited by a comment in lib or include, and be tested: cited in test or spec-examples, or its name (what
 stands before the slash) is a row of the table in docs/spec/README.md, which
 says which recorded verdicts of real JAX cover it. Such verdict files must hold
 accepted cases of each primitive of the row; an error class and id that a clause
@@ -31,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPEC = ROOT / "docs" / "spec"
 VERDICTS = ROOT / "test" / "oracle" / "verdicts"
 NAME = r"(?<![\w./-])([a-z][a-z0-9_-]*/[a-z][a-z0-9_-]*)\.([0-9]+)\b"
-HEAD = re.compile(rf"(?:#{{2,6}} `?{NAME}`?|(?:[-*] )?\*\*`?{NAME}`?\*\*)(.*)")
+HEAD = re.compile(rf"[-*] `{NAME}`:? (.*)")
 # `add/unreduced.1 to .3`, `select_n/shape.1, .2 and .4`.
 CITE = re.compile(rf"{NAME}((?:(?:,| and| to) \.[0-9]+)*)")
 MORE = re.compile(r"(,| and| to) \.([0-9]+)")
@@ -78,12 +77,12 @@ def read_clauses(faults: list[str]) -> dict[str, Clause]:
             if fenced:
                 continue
             if match := HEAD.match(line):
-                name = f"{match[1] or match[3]}.{match[2] or match[4]}"
+                name = f"{match[1]}.{match[2]}"
                 where = f"{relative(path)}:{number}"
                 if name in clauses:
                     faults.append(f"{where}: {name} is also at {clauses[name].where}")
-                current = clauses[name] = Clause(where, match[5].strip(" :.`"))
-            elif line.startswith("#"):
+                current = clauses[name] = Clause(where, match[3].strip())
+            elif not line.startswith("  "):
                 current = None
             elif current:
                 current.text = f"{current.text} {line.strip()}".strip()
