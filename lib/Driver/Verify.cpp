@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A comment `# expect-error@+1 {{text}}` states a finding of that level on the
-// line after it whose message or code holds the text; `expect-warning` and
-// `expect-note` likewise; without `@` it is the comment's own line, and `@any`
-// any line. Every finding must be expected and every expectation met.
+// line after it whose message, followed by ` [code]`, holds the text; ` ... `
+// in the text stands for anything. `expect-warning` and `expect-note` likewise;
+// without `@` it is the comment's own line, and `@any` any line. Every finding
+// must be expected and every expectation met.
 #include "Options.h"
 
 using namespace shardtype;
@@ -78,6 +79,19 @@ static unsigned lineOf(const Diagnostic &d, const Program *program,
   return 0;
 }
 
+/// Does `text` hold the parts of `wanted`, in order?
+static bool holds(StringRef text, StringRef wanted) {
+  while (!wanted.empty()) {
+    auto [part, rest] = wanted.split(" ... ");
+    size_t at = text.find(part);
+    if (at == StringRef::npos)
+      return false;
+    text = text.drop_front(at + part.size());
+    wanted = rest;
+  }
+  return true;
+}
+
 unsigned shardtype::verifyExpectations(const InputText &input,
                                        const DiagnosticList &diagnostics,
                                        const Program *program,
@@ -97,7 +111,7 @@ unsigned shardtype::verifyExpectations(const InputText &input,
     Expectation *hit = nullptr;
     for (Expectation &e : expectations)
       if (!hit && !e.met && e.level == d.level &&
-          (e.line == 0 || e.line == line) && StringRef(whole).contains(e.text))
+          (e.line == 0 || e.line == line) && holds(whole, e.text))
         hit = &e;
     if (hit) {
       hit->met = true;
