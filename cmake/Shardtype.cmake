@@ -7,6 +7,9 @@ target_compile_options(shardtype_options INTERFACE
 # takes the unused bytes of an empty optional for an uninitialised use.
 target_compile_options(shardtype_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
+# clang reports libstdc++ 12's own std::stable_sort as deprecated.
+target_compile_options(shardtype_options INTERFACE
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(SHARDTYPE_SANITIZE)
   target_compile_options(shardtype_options INTERFACE
     -fsanitize=${SHARDTYPE_SANITIZE} -fno-sanitize-recover=all -g)

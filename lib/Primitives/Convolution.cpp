@@ -41,6 +41,12 @@ static bool isPermutation(ArrayRef<int64_t> dims, size_t rank) {
   return dims.size() == rank;
 }
 
+/// JAX raises a ValueError for all of these.
+static ErrorBuilder convShapeError(TypingContext &cx,
+                                   const std::string &message) {
+  return indexError(cx, message, diag::ShapeInvalid);
+}
+
 static FailureOr<std::shared_ptr<const void>> decodeConv(TypingContext &cx) {
   FailureOr<std::shared_ptr<const void>> decoded =
       decodeFor<Convolution, 2>(cx);
@@ -62,18 +68,18 @@ static FailureOr<std::shared_ptr<const void>> decodeConv(TypingContext &cx) {
 static LogicalResult checkRanks(TypingContext &cx, const Convolution &p) {
   size_t rank = cx.shape(0).size();
   if (cx.shape(1).size() != rank || rank < 2)
-    return indexError(
+    return convShapeError(
         cx, "both operands need one rank of at least 2, but are " +
                 cx.arg(cx.operandId(0)) + " and " + cx.arg(cx.operandId(1)));
   if (!isPermutation(p.lhsSpec, rank) || !isPermutation(p.rhsSpec, rank) ||
       !isPermutation(p.outSpec, rank))
-    return indexError(cx, "dimension_numbers must permute the dims");
+    return convShapeError(cx, "dimension_numbers must permute the dims");
   size_t spatial = rank - 2;
   if (p.strides.size() != spatial || p.lhsDilation.size() != spatial ||
       p.rhsDilation.size() != spatial || p.pads.size() != spatial ||
       llvm::any_of(p.pads, [](const auto &pad) { return pad.size() != 2; }))
-    return indexError(cx, "strides, dilations and padding need one entry a "
-                          "spatial dim");
+    return convShapeError(cx, "strides, dilations and padding need one entry a "
+                              "spatial dim");
   return success();
 }
 
@@ -85,16 +91,16 @@ static LogicalResult checkGroups(TypingContext &cx, const Convolution &p) {
   int64_t outFeatures = cx.shape(1)[p.rhsSpec[0]];
   if (p.featureGroups < 1 || p.batchGroups < 1 ||
       (p.featureGroups > 1 && p.batchGroups > 1))
-    return indexError(cx, "group counts are positive and one of them is 1");
+    return convShapeError(cx, "group counts are positive and one of them is 1");
   if (features % p.featureGroups || features / p.featureGroups != inFeatures)
-    return indexError(
+    return convShapeError(
         cx, "the lhs has " + std::to_string(features) + " features in " +
                 std::to_string(p.featureGroups) +
                 " groups, but the rhs takes " + std::to_string(inFeatures));
   if (outFeatures % p.featureGroups || outFeatures % p.batchGroups ||
       batch % p.batchGroups)
-    return indexError(cx,
-                      "group counts do not divide batch or output features");
+    return convShapeError(
+        cx, "group counts do not divide batch or output features");
   return success();
 }
 
@@ -112,8 +118,8 @@ static FailureOr<Shape> convShape(TypingContext &cx) {
          p.strides[i], p.pads[i][0], p.pads[i][1], p.lhsDilation[i],
          p.rhsDilation[i]});
     if (!positions)
-      return indexError(cx, "stride, dilation or padding of spatial dim " +
-                                std::to_string(i) + " is out of range");
+      return convShapeError(cx, "stride, dilation or padding of spatial dim " +
+                                    std::to_string(i) + " is out of range");
     shape[p.outSpec[i + 2]] = *positions;
   }
   return shape;
@@ -193,19 +199,43 @@ static ErrorBuilder convError(TypingContext &cx, const Convolution &p,
   return error.fixOperand(operand, whole);
 }
 
+/// As JAX asks it: over how many devices is there more than one part?
+static bool isFullyReplicated(TypingContext &cx, const Sharding &sharding) {
+  if (!sharding.hasMesh())
+    return true;
+  const Mesh &mesh = cx.context().mesh(sharding.mesh);
+  return mesh.numDevices() == 1 ||
+         (sharding.unreduced.empty() && mesh.size(sharding.axes()) == 1);
+}
+
+/// The first dim that is split over more than one device; -1: none is.
+static int shardedDim(TypingContext &cx, const Sharding &sharding) {
+  for (unsigned i = 0; i < sharding.dims.size(); ++i)
+    if (cx.context().meshOrEmpty(sharding.mesh).size(sharding.dims[i]) > 1)
+      return i;
+  return -1;
+}
+
 static FailureOr<Sharding> convSharding(TypingContext &cx) {
   const auto &p = cx.params<Convolution>();
   if (p.outSharding.given()) // conv_general_dilated/sharding.1
     return cx.resolveParam(p.outSharding, cx.resultShape().size(),
                            "out_sharding");
   // conv_general_dilated/sharding.2
-  for (unsigned i = 0; i < cx.sharding(1).dims.size(); ++i)
-    if (!cx.sharding(1).dims[i].empty())
-      return convError(cx, p,
-                       "dim " + std::to_string(i) +
-                           " of the kernel is sharded over " +
-                           cx.arg(cx.sharding(1).dims[i]),
-                       1, i);
+  if (!isFullyReplicated(cx, cx.sharding(1))) {
+    int dim = shardedDim(cx, cx.sharding(1));
+    if (dim < 0)
+      return cx
+          .error(diag::ConvUnsupported, "the kernel holds partial sums over " +
+                                            cx.arg(cx.sharding(1).unreduced))
+          .mark(1)
+          .fixOperand(1, withoutUnreduced(cx.sharding(1)));
+    return convError(cx, p,
+                     "dim " + std::to_string(dim) +
+                         " of the kernel is sharded over " +
+                         cx.arg(cx.sharding(1).dims[dim]),
+                     1, dim);
+  }
   if (failed(refuseSpecSets(cx, 0))) // conv_general_dilated/reduction.1
     return failure();
   int64_t feature = p.lhsSpec[1];
@@ -219,6 +249,15 @@ static FailureOr<Sharding> convSharding(TypingContext &cx) {
   return varyingShape(cx, 0, cx.resultShape());
 }
 
+/// conv_general_dilated/reduction.1: JAX has no rule, so the result cannot be
+/// asked to be unreduced or reduced either.
+static FailureOr<ReductionSets> convReduction(TypingContext &cx) {
+  const PartitionSpec &spec = cx.params<Convolution>().outSharding.spec;
+  if (!spec.unreduced.empty() || !spec.reduced.empty())
+    return cx.error(diag::RuleMissingUR, cx.name()).markParam("out_sharding");
+  return reduction::missing<convSharding>(cx);
+}
+
 static const Primitive Rows[] = {
     {.info = {"conv_general_dilated", schemaOf<Convolution>},
      .decode = decodeConv,
@@ -229,7 +268,7 @@ static const Primitive Rows[] = {
                       .dtype = convDType,
                       .weak = weak::all,
                       .sharding = convSharding,
-                      .reduction = reduction::missing<convSharding>,
+                      .reduction = convReduction,
                       .memory = memory::standard}}};
 
 ArrayRef<Primitive> shardtype::convolution() { return Rows; }

@@ -117,12 +117,8 @@ static FailureOr<Shape> gatherShape(TypingContext &cx) {
 
 /// gather/dtype.1
 static FailureOr<DType> gatherDType(TypingContext &cx) {
-  if (!isInteger(cx.operand(1).dtype))
-    return cx
-        .error(diag::DTypeMismatch,
-               "the indices of 'gather' must be integers, but are " +
-                   cx.arg(cx.operandId(1)))
-        .mark(1);
+  if (failed(checkIndexDType(cx)))
+    return failure();
   return cx.operand(0).dtype;
 }
 
@@ -292,7 +288,7 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
     if (p.sliceSizes[i] != cx.shape(0)[i] &&
         !operand.dims[i].empty()) // gather/sharding.6
       return cx
-          .error(diag::AccidentalReject, cx.name(),
+          .error(diag::AccidentalRejectBare, cx.name(),
                  "dim " + std::to_string(i) +
                      " is sharded and sliced, but not indexed")
           .mark(0, i)
@@ -304,6 +300,8 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
 
 /// gather/reduction.1, gather/reduction.2
 static FailureOr<ReductionSets> gatherReduction(TypingContext &cx) {
+  if (failed(requireSum(cx, 0)) || failed(requireSum(cx, 1)))
+    return failure();
   for (unsigned i = 0; i < 2; ++i)
     if (!cx.sharding(i).unreduced.empty())
       return cx.error(diag::RuleMissingU, cx.name()).mark(i);

@@ -6,8 +6,18 @@
 using namespace shardtype;
 
 ErrorBuilder shardtype::indexError(TypingContext &cx,
-                                   const std::string &message) {
-  return cx.error(diag::ShapeMismatch, "'" + cx.name().str() + "': " + message);
+                                   const std::string &message,
+                                   diag::Code code) {
+  return cx.error(code, "'" + cx.name().str() + "': " + message);
+}
+
+LogicalResult shardtype::checkIndexDType(TypingContext &cx) {
+  if (isInteger(cx.operand(1).dtype))
+    return success();
+  return indexError(cx,
+                    "indices are integers, but are " + cx.arg(cx.operandId(1)),
+                    diag::ShapeInvalid)
+      .mark(1);
 }
 
 LogicalResult shardtype::readDimNumbers(TypingContext &cx, const Value &numbers,

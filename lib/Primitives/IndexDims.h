@@ -7,7 +7,11 @@
 
 namespace shardtype {
 
-ErrorBuilder indexError(TypingContext &cx, const std::string &message);
+/// `code` is ShapeInvalid where JAX raises a ValueError.
+ErrorBuilder indexError(TypingContext &cx, const std::string &message,
+                        diag::Code code = diag::ShapeMismatch);
+/// Reports unless operand 1, the indices, are integers.
+LogicalResult checkIndexDType(TypingContext &cx);
 
 struct DimNumber {
   StringRef name;

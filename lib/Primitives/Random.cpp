@@ -84,25 +84,26 @@ static LogicalResult wrapType(TypingContext &cx) {
   FailureOr<DType> dtype = keyDType(cx);
   if (failed(dtype))
     return failure();
-  ArrayRef<int64_t> data = keyDataShape(*dtype);
+  size_t dataRank = keyDataShape(*dtype).size();
   if (!cx.operand(0).isArray() || cx.operand(0).dtype != DType::U32 ||
-      cx.shape(0).take_back(data.size()) != data)
+      cx.shape(0).size() < dataRank)
     return cx
-        .error(diag::ShapeMismatch,
-               "'random_wrap' takes uint32 data whose last dim is " +
-                   std::to_string(data.front()) + ", not " +
-                   cx.arg(cx.operandId(0)))
+        .error(diag::ShapeMismatch, "'random_wrap' takes uint32 data, not " +
+                                        cx.arg(cx.operandId(0)))
         .mark(0);
   Sharding sharding = cx.sharding(0);
-  for (unsigned i = 0; i < data.size(); ++i) {
-    if (!sharding.dims.back().empty())
+  for (unsigned i = 0; i < dataRank; ++i) {
+    // An axis of size 1 cuts nothing.
+    if (cx.context().meshOrEmpty(sharding.mesh).size(sharding.dims.back()) > 1)
       return cx
           .error(diag::AccidentalReject, cx.name(),
                  "the data of one key is sharded")
           .mark(0, static_cast<int>(sharding.dims.size()) - 1);
     sharding.dims.pop_back();
   }
-  Shape shape(cx.shape(0).drop_back(data.size()));
+  if (failed(refuseSpecSets(cx, 0)))
+    return failure();
+  Shape shape(cx.shape(0).drop_back(dataRank));
   return setKeys(cx, *dtype, shape, sharding);
 }
 
@@ -167,14 +168,12 @@ static LogicalResult foldInType(TypingContext &cx) {
   Sharding sharding =
       replicated(mesh->valid() ? *mesh : cx.mesh(), shape->size());
   if (cx.rulesApply()) {
-    FailureOr<Sharding> ruled = nary::sharding(cx);
+    FailureOr<Sharding> ruled = nary::sharding(cx, diag::IllegalResultMulti);
     if (failed(ruled))
       return failure();
     for (unsigned i = 0; i < 2; ++i)
       if (cx.sharding(i).hasUR())
         return cx.error(diag::RuleMissingUR, cx.name()).mark(i);
-    if (failed(checkIllegalResult(cx, *ruled, diag::IllegalResultMulti)))
-      return failure();
     sharding = std::move(*ruled);
   }
   return setKeys(cx, cx.operand(0).dtype, *shape, sharding);

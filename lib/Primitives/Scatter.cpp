@@ -131,12 +131,8 @@ static FailureOr<Shape> scatterShape(TypingContext &cx) {
 
 /// scatter/dtype.1
 static FailureOr<DType> scatterDType(TypingContext &cx) {
-  if (!isInteger(cx.operand(1).dtype))
-    return cx
-        .error(diag::DTypeMismatch, "the indices of '" + cx.name().str() +
-                                        "' must be integers, but are " +
-                                        cx.arg(cx.operandId(1)))
-        .mark(1);
+  if (failed(checkIndexDType(cx)))
+    return failure();
   if (cx.operand(0).dtype != cx.operand(2).dtype)
     return cx
         .error(diag::DTypeMismatch,
@@ -325,12 +321,16 @@ static FailureOr<ReductionSets> scatterAddReduction(TypingContext &cx) {
   for (unsigned i = 0; i < 3; ++i) // scatter/reduction.2
     if (!cx.sharding(i).reduced.empty())
       return cx.error(diag::RuleMissingR, cx.name()).mark(i);
+  if (failed(requireSum(cx, 1)))
+    return failure();
   if (!cx.sharding(1).unreduced.empty())
     return cx
         .error(diag::ScatterUnreduced, cx.name(),
                "the indices hold partial sums over " +
                    cx.arg(cx.sharding(1).unreduced))
         .mark(1);
+  if (failed(requireSum(cx, 0)) || failed(requireSum(cx, 2)))
+    return failure();
   AxisSet unreduced = cx.sharding(0).unreduced;
   if (unreduced != cx.sharding(2).unreduced)
     return cx

@@ -91,7 +91,8 @@ static FailureOr<Shape> dynamicSliceShape(TypingContext &cx) {
   const auto &p = cx.params<DynamicSlice>();
   ArrayRef<int64_t> operand = cx.shape(0);
   if (p.sizes.size() != operand.size())
-    return indexError(cx, "slice_sizes needs one size a dim of the operand");
+    return indexError(cx, "slice_sizes needs one size a dim of the operand",
+                      diag::ShapeInvalid);
   for (unsigned i = 0; i < operand.size(); ++i)
     if (p.sizes[i] < 0 || p.sizes[i] > operand[i])
       return indexError(cx, "a slice of " + std::to_string(p.sizes[i]) +
@@ -105,6 +106,8 @@ static FailureOr<Shape> dynamicSliceShape(TypingContext &cx) {
 /// dynamic_slice/reduction.1: JAX has no rule for partial sums, though cutting
 /// is linear.
 static FailureOr<ReductionSets> dynamicSliceReduction(TypingContext &cx) {
+  if (failed(requireSum(cx, 0)))
+    return failure();
   if (cx.sharding(0).unreduced.empty())
     return ReductionSets{{}, cx.sharding(0).reduced, ReductionKind::None};
   FailureOr<Sharding> sound = slicingSharding(cx);

@@ -157,16 +157,6 @@ static FailureOr<Sharding> selectGatherSharding(TypingContext &cx) {
 }
 static DimMap selectGatherDims(TypingContext &cx) { return windowDims(cx, 1); }
 
-static FailureOr<DType> sameDTypes(TypingContext &cx) {
-  if (cx.operand(0).dtype != cx.operand(1).dtype)
-    return cx
-        .error(diag::DTypeMismatch,
-               "operands of '" + cx.name().str() + "' have different dtypes: " +
-                   cx.arg(cx.operandId(0)) + " and " + cx.arg(cx.operandId(1)))
-        .mark(1);
-  return cx.operand(0).dtype;
-}
-
 template <typename Shape>
 static constexpr Primitive poolRow(StringRef name, Linearity linearity,
                                    Shape shape) {
@@ -195,7 +185,7 @@ static const Primitive Rows[] = {
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Opaque,
      .type = Standard{.shape = selectScatterShape,
-                      .dtype = sameDTypes,
+                      .dtype = dtype::operand,
                       .weak = weak::all,
                       .sharding = selectScatterSharding,
                       // select_and_scatter_add/reduction.1
@@ -207,7 +197,7 @@ static const Primitive Rows[] = {
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Opaque,
      .type = Standard{.shape = selectGatherShape,
-                      .dtype = sameDTypes,
+                      .dtype = dtype::operand,
                       .weak = weak::all,
                       .sharding = selectGatherSharding,
                       // select_and_gather_add/reduction.1

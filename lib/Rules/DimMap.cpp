@@ -154,8 +154,10 @@ DimMap shardtype::einsumMap(StringRef text,
   assert(reader.atEnd() && "the text of an einsum is malformed");
   assert(operandDims.size() == operands.size() &&
          resultDims.size() == results.size() && "the text names all values");
-  while (fitSizes(map, operandDims, operands) |
-         fitSizes(map, resultDims, results)) {
+  for (bool changed = true; changed;) {
+    bool inOperands = fitSizes(map, operandDims, operands);
+    bool inResults = fitSizes(map, resultDims, results);
+    changed = inOperands || inResults;
   }
   for (uint8_t f = 0; f < map.factors.size(); ++f) {
     bool in = occurs(operandDims, f), out = occurs(resultDims, f);
