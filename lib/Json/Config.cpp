@@ -67,7 +67,7 @@ std::optional<JsonValue> shardtype::readJsonValue(StringRef text,
                                                   const JsonLimits &limits) {
   return guarded(text, diags, limits, [&] {
     JsonValue value;
-    scanWhole(text, limits.depth, [&](Ref json) { value = toValue(json); });
+    scanWhole(text, limits, [&](Ref json) { value = toValue(json); });
     return value;
   });
 }

@@ -15,9 +15,8 @@ void report(DiagnosticList &diags, StringRef text, const Bad &bad);
 
 /// Runs a reading; what it throws becomes a diagnostic.
 template <typename Fn>
-auto guarded(StringRef text, DiagnosticList &diags,
-                    const JsonLimits &limits, Fn read)
-    -> std::optional<decltype(read())> {
+auto guarded(StringRef text, DiagnosticList &diags, const JsonLimits &limits,
+             Fn read) -> std::optional<decltype(read())> {
   // Positions have 32 bits.
   uint64_t most = std::min<uint64_t>(limits.bytes, UINT32_MAX);
   if (text.size() > most) {

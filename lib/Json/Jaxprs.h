@@ -19,7 +19,6 @@ struct Binder {
 /// The variables that a jaxpr binds before its equations.
 struct Binders {
   std::vector<Binder> consts, inputs;
-  bool hasInputs = false;
 };
 
 /// Which variable a number of the file means. A jaxpr sees its own variables

@@ -89,8 +89,8 @@ void json::readScalar(Tables &tables, Ref value, Literal &literal,
     literal.repr = tables.string(repr);
   else if (!literal.repr.valid())
     literal.repr = tables.cx.intern(text);
-  bool twice = repr && (literal.kind != Literal::Bits &&
-                        literal.kind != Literal::Text);
+  bool twice =
+      repr && (literal.kind != Literal::Bits && literal.kind != Literal::Text);
   if (!fields.extra().empty() || twice)
     extra.add("lit", value);
 }

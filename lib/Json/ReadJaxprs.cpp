@@ -98,8 +98,8 @@ void JaxprReader::readEffects(Ref list) {
     Ref var;
     now_.jaxpr.effects.push_back(readEffect(tables_, item, var));
     if (var)
-      now_.effects.push_back({now_.jaxpr.effects.size() - 1, var.integer(),
-                              var.offset()});
+      now_.effects.push_back(
+          {now_.jaxpr.effects.size() - 1, var.integer(), var.offset()});
   }
 }
 
@@ -126,15 +126,19 @@ void JaxprReader::readDebug(Ref value) {
 }
 
 void JaxprReader::end() {
-  if (parts_ == Parts::Binders) {
-    allBinders_.push_back(std::move(now_.binders));
-    return;
-  }
-  for (StringRef name : {"invars", "eqns", "outs"})
+  auto need = [&](StringRef name) {
     if (!now_.has(name))
       throw Bad{diag::JsonStructure,
                 now_.offset,
                 {("field '" + name + "' is missing").str()}};
+  };
+  need("invars");
+  if (parts_ == Parts::Binders) {
+    allBinders_.push_back(std::move(now_.binders));
+    return;
+  }
+  need("eqns");
+  need("outs");
   Jaxpr &jaxpr = now_.jaxpr;
   if (!now_.has("consts"))
     jaxpr.constArrays.assign(jaxpr.numConsts, -1);

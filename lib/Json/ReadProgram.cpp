@@ -94,9 +94,9 @@ private:
 } // namespace
 
 ProgramReader::Field ProgramReader::fieldOf(StringRef name) {
-  constexpr StringRef Names[] = {
-      "format", "version", "producer", "meshes", "types", "sources",
-      "stacks", "arrays",  "opaques",  "jaxprs", "entry", "context"};
+  constexpr StringRef Names[] = {"format",  "version", "producer", "meshes",
+                                 "types",   "sources", "stacks",   "arrays",
+                                 "opaques", "jaxprs",  "entry",    "context"};
   return static_cast<Field>(llvm::find(Names, name) - Names);
 }
 
@@ -191,12 +191,12 @@ void ProgramReader::readVersion(Ref value) {
     bad(value, "expected [major, minor]");
   Ref major = value.first(), minor = major.next();
   if (major.integer(1) > MajorVersion)
-    throw Bad{diag::JsonVersion,
-              value.offset(),
-              {std::to_string(major.integer()) + "." +
-                   std::to_string(minor.integer(0)),
-               std::to_string(MajorVersion) + "." +
-                   std::to_string(MinorVersion)}};
+    throw Bad{
+        diag::JsonVersion,
+        value.offset(),
+        {std::to_string(major.integer()) + "." +
+             std::to_string(minor.integer(0)),
+         std::to_string(MajorVersion) + "." + std::to_string(MinorVersion)}};
   tables_.program.formatMinor = minor.integer(0, INT32_MAX);
 }
 
@@ -238,7 +238,7 @@ void ProgramReader::readContext(Ref value) {
 /// One pass over the text, of all levels or of one.
 void ProgramReader::pass() {
   fields_.clear();
-  Stream stream(text_, *this, limits_.depth);
+  Stream stream(text_, *this, limits_);
   scan(text_, stream);
 }
 
@@ -295,4 +295,3 @@ std::optional<Program> shardtype::readJson(Context &context, StringRef text,
     }
   });
 }
-

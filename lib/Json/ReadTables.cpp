@@ -190,8 +190,8 @@ static std::optional<uint64_t> dataSize(const ConstArray &array,
   uint64_t bytes = type.bits == 0 ? 0 : std::max(type.bits / 8, 1u);
   for (int64_t size : array.shape) {
     bool overflow = false;
-    bytes = llvm::SaturatingMultiply(bytes, static_cast<uint64_t>(size),
-                                     &overflow);
+    bytes =
+        llvm::SaturatingMultiply(bytes, static_cast<uint64_t>(size), &overflow);
     if (overflow)
       return std::nullopt;
   }

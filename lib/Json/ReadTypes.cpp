@@ -100,9 +100,9 @@ void TypeReader::readSharding(const Fields &fields, Type &type, Extra &extra) {
   if (entries.size() > type.rank())
     bad(entries, "a type of rank " + llvm::Twine(type.rank()) +
                      " has no dim for all these entries");
-  AxisSet used, explicitAxes =
-                    tables_.cx.meshOrEmpty(sharding.mesh).axesOf(
-                        AxisType::Explicit);
+  AxisSet used,
+      explicitAxes =
+          tables_.cx.meshOrEmpty(sharding.mesh).axesOf(AxisType::Explicit);
   auto use = [&](Ref name, unsigned position) {
     if (used.contains(position))
       bad(name, "this axis stands twice in the type");
@@ -167,8 +167,7 @@ static std::optional<MemorySpace> readMemory(Ref value) {
 static int64_t readDim(Tables &tables, Ref value) {
   if (!value.isObject())
     return value.integer(0);
-  return Dim::symbolic(
-      tables.string(Fields(value, {"sym"}).need("sym")));
+  return Dim::symbolic(tables.string(Fields(value, {"sym"}).need("sym")));
 }
 
 /// Whether `phys` says of a key dtype what we know anyway.
@@ -266,7 +265,8 @@ void TypeReader::read(Ref entry) {
     Ref text = fields.getIfNotNull("short");
     type.text = text ? tables_.string(text) : tables_.verbatim(entry);
     bool ours = text && kind.chars() == "opaque";
-    type.extra = ours ? tables_.intern(fields.extra()) : tables_.verbatim(entry);
+    type.extra =
+        ours ? tables_.intern(fields.extra()) : tables_.verbatim(entry);
   }
   result.type = tables_.cx.intern(type);
   tables_.program.file.types.back() = result;

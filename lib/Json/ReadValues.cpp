@@ -53,9 +53,9 @@ ValueId ValueReader::read(Ref json) {
   case Node::Big:
   case Node::Float:
   case Node::String: {
-    Value value = ofKind(json.isString()             ? Value::Str
+    Value value = ofKind(json.isString()            ? Value::Str
                          : json.kind() == Node::Big ? Value::BigInt
-                                                     : Value::Float);
+                                                    : Value::Float);
     value.text = tables_.cx.intern(json.chars());
     return program_.intern(value);
   }
@@ -216,12 +216,16 @@ void ValueReader::readPrng(Value &value, Part part) {
     value.elements.push_back(read(shape.array()));
 }
 
+/// An index of an opaque object; -1 if none is named.
+int64_t ValueReader::opaqueOrNone(Ref index) {
+  return index ? int64_t(tables_.index(index, Table::Opaques)) : -1;
+}
+
 void ValueReader::readCallable(Value &value, Part part) {
   Fields fields(part.payload, {"name"});
   if (Ref name = fields.getIfNotNull("name"))
     value.text = tables_.string(name);
-  Ref opaque = part.fields.getIfNotNull("opaque");
-  value.integer = opaque ? tables_.index(opaque, Table::Opaques) : -1;
+  value.integer = opaqueOrNone(part.fields.getIfNotNull("opaque"));
   part.inner = fields.extra();
 }
 
@@ -249,8 +253,7 @@ void ValueReader::readHiPrim(Value &value, Part part) {
   }
   addTypes(value, "$in", fields.getIfNotNull("in"));
   addTypes(value, "$out", fields.getIfNotNull("out"));
-  Ref opaque = fields.getIfNotNull("opaque");
-  value.integer = opaque ? tables_.index(opaque, Table::Opaques) : -1;
+  value.integer = opaqueOrNone(fields.getIfNotNull("opaque"));
   part.inner = fields.extra();
 }
 
@@ -298,9 +301,8 @@ ValueId ValueReader::readTagged(Ref object) {
     return program_.intern(raw);
   }
   ArrayRef<StringRef> names(tag->names);
-  Fields fields(object, names.take_while([](StringRef name) {
-    return !name.empty();
-  }));
+  Fields fields(object,
+                names.take_while([](StringRef name) { return !name.empty(); }));
   Value value = ofKind(tag->kind);
   Extra inner;
   (this->*tag->read)(value, {fields.need(names[0]), fields, inner});

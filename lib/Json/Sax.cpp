@@ -138,7 +138,8 @@ struct StreamEvents {
 /// Lays down a whole text as one element.
 struct TreeEvents {
   Tree &tree;
-  unsigned maxDepth, depth = 0;
+  const JsonLimits &limits;
+  unsigned depth = 0;
   bool scalar(Node::Kind kind, int64_t integer, uint32_t offset) {
     tree.scalar(kind, integer, offset);
     return check(offset);
@@ -148,8 +149,8 @@ struct TreeEvents {
     return check(offset);
   }
   bool open(Node::Kind kind, uint32_t offset) {
-    if (++depth > maxDepth)
-      badLimit(offset, "the nesting of the file", maxDepth);
+    if (++depth > limits.depth)
+      badLimit(offset, "the nesting of the file", limits.depth);
     tree.open(kind, offset);
     return check(offset);
   }
@@ -166,8 +167,8 @@ struct TreeEvents {
     throwSyntax(what, offset);
   }
   bool check(uint32_t offset) {
-    if (tree.size() > MaxElementParts)
-      badLimit(offset, "the number of parts of the file", MaxElementParts);
+    if (tree.size() > limits.parts)
+      badLimit(offset, "the number of parts of the file", limits.parts);
     return true;
   }
 };
@@ -220,10 +221,10 @@ void json::scan(StringRef text, Stream &stream) {
   Handler<StreamEvents>(text, events).run();
 }
 
-void json::scanWhole(StringRef text, unsigned maxDepth,
+void json::scanWhole(StringRef text, const JsonLimits &limits,
                      llvm::function_ref<void(Ref)> take) {
   Tree tree(text);
-  TreeEvents events{tree, maxDepth};
+  TreeEvents events{tree, limits};
   Handler<TreeEvents>(text, events).run();
   take(tree.root());
 }

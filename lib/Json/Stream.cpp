@@ -91,8 +91,6 @@ void Stream::leave() {
 
 void Stream::finish() {
   collects_ = false;
-  if (tree_.size() > MaxElementParts)
-    tooLarge();
   switch (at_) {
   case At::Root:
     client_.rootValue(tree_.root());
@@ -111,9 +109,4 @@ void Stream::finish() {
     llvm_unreachable("no elements here");
   }
   tree_.clear();
-}
-
-void Stream::tooLarge() {
-  badLimit(tree_.root().offset(), "the number of parts of this value",
-           MaxElementParts);
 }

@@ -16,6 +16,7 @@
 #define SHARDTYPE_LIB_JSON_STREAM_H
 
 #include "Tree.h"
+#include "shardtype/Json/Json.h"
 
 namespace shardtype::json {
 
@@ -43,43 +44,42 @@ public:
   virtual void jaxprEnd() = 0;
 };
 
-/// The most values that one element may be made of: bounds memory.
-inline constexpr uint32_t MaxElementParts = 1u << 24;
-
 class Stream {
 public:
-  Stream(StringRef text, Client &client, unsigned maxDepth)
-      : tree_(text), client_(client), maxDepth_(maxDepth) {}
+  Stream(StringRef text, Client &client, const JsonLimits &limits)
+      : tree_(text), client_(client), limits_(limits) {}
 
   // The events of a JSON text, in order. May throw Bad.
   void scalar(Node::Kind kind, int64_t integer, uint32_t offset) {
-    if (collects_)
+    if (collects_) {
+      checkSize();
       tree_.scalar(kind, integer, offset);
-    else if (begins(offset)) {
+    } else if (begins(offset)) {
       tree_.scalar(kind, integer, offset);
       finish();
     }
   }
   void chars(Node::Kind kind, StringRef text, uint32_t offset) {
-    if (collects_)
+    if (collects_) {
+      checkSize();
       tree_.chars(kind, text, offset);
-    else if (begins(offset)) {
+    } else if (begins(offset)) {
       tree_.chars(kind, text, offset);
       finish();
     }
   }
   void key(StringRef name, uint32_t offset) {
-    if (collects_)
+    if (collects_) {
+      checkSize();
       tree_.key(name, offset);
-    else if (!skips_)
+    } else if (!skips_)
       field(name, offset);
   }
   void open(Node::Kind kind, uint32_t offset) {
-    if (++depth_ > maxDepth_)
-      badLimit(offset, "the nesting of the file", maxDepth_);
+    if (++depth_ > limits_.depth)
+      badLimit(offset, "the nesting of the file", limits_.depth);
     if (collects_) {
-      if (tree_.size() >= MaxElementParts)
-        tooLarge();
+      checkSize();
       tree_.open(kind, offset);
     } else if (skips_) {
       ++skips_;
@@ -109,11 +109,16 @@ private:
   void enter(Node::Kind kind, uint32_t offset);
   void leave();
   void finish();
-  [[noreturn]] void tooLarge();
+  void checkSize() {
+    if (LLVM_UNLIKELY(tree_.size() >= limits_.parts))
+      badLimit(tree_.root().offset(), "the number of parts of this value",
+               limits_.parts);
+  }
 
   Tree tree_;
   Client &client_;
-  unsigned depth_ = 0, maxDepth_;
+  const JsonLimits &limits_;
+  unsigned depth_ = 0;
   bool collects_ = false; // Inside an element.
   unsigned skips_ = 0;    // Open brackets of a value that is skipped.
   At at_ = At::Start;
@@ -125,7 +130,7 @@ private:
 void scan(StringRef text, Stream &stream);
 
 /// Reads any JSON text as one element.
-void scanWhole(StringRef text, unsigned maxDepth,
+void scanWhole(StringRef text, const JsonLimits &limits,
                llvm::function_ref<void(Ref)> take);
 
 /// The JSON pointer of the value or key whose event comes at `offset`.

@@ -42,8 +42,8 @@ struct Node {
     const char *chars;
     uint64_t end; // Array, Object: position after the closing bracket.
   };
-  uint32_t size;   // String, Big, Float: bytes. Array: elements. Object: fields.
-  uint32_t next;   // Index after this value and all that it holds.
+  uint32_t size; // String, Big, Float: bytes. Array: elements. Object: fields.
+  uint32_t next; // Index after this value and all that it holds.
   uint32_t offset; // Position in the text after the token.
   Kind kind;
 };
@@ -184,9 +184,9 @@ inline const Node &Ref::node() const { return (*tree_)[index_]; }
 class Items {
 public:
   explicit Items(Ref array) : array_(array) {}
-  struct Iterator : llvm::iterator_facade_base<
-                        Iterator, std::forward_iterator_tag, Ref,
-                        std::ptrdiff_t, Ref *, Ref> {
+  struct Iterator
+      : llvm::iterator_facade_base<Iterator, std::forward_iterator_tag, Ref,
+                                   std::ptrdiff_t, Ref *, Ref> {
     Ref at;
     uint32_t left = 0;
     Iterator() = default;

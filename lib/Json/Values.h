@@ -38,6 +38,7 @@ private:
   ValueId readInt(int64_t value);
   ValueId readTagged(Ref object);
   ValueId internSpec(Ref json, Extra &extra);
+  int64_t opaqueOrNone(Ref index);
   void addTypes(Value &value, StringRef name, Ref types);
 
   void readText(Value &value, Part part);

@@ -217,9 +217,8 @@ void Writer::writeMesh(std::string &out, MeshId id) {
     writeList(out, mesh.axes,
               [&](const MeshAxis &axis) { appendInt(out, axis.size); });
     devices.key("ids");
-    writeList(out, mesh.devices, [&](int64_t device) {
-      appendInt(out, device);
-    });
+    writeList(out, mesh.devices,
+              [&](int64_t device) { appendInt(out, device); });
     devices.end();
   }
   object.end();
@@ -327,8 +326,8 @@ void Writer::write(raw_ostream &os) {
   object.raw("version", "[1," + std::to_string(program_.formatMinor) + "]");
   StringRef producer = program_.producer;
   if (producer.empty())
-    producer = program_.fromText ? R"({"name":"text"})"
-                                 : R"({"name":"shardtype"})";
+    producer =
+        program_.fromText ? R"({"name":"text"})" : R"({"name":"shardtype"})";
   object.raw("producer", producer);
   object.key("meshes");
   writeList(out, meshes_, [&](MeshId id) { writeMesh(out, id); });

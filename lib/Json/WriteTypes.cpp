@@ -150,9 +150,8 @@ void Writer::writeType(std::string &out, const FileTables::TypeEntry &entry) {
   }
   case Type::Opaque: {
     // A type that we could not read at all is kept as it was.
-    bool whole = llvm::any_of(members(extra), [](const auto &member) {
-      return member.first == "t";
-    });
+    bool whole = llvm::any_of(
+        members(extra), [](const auto &member) { return member.first == "t"; });
     if (whole) {
       out += extra;
       return;

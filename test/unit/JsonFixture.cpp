@@ -103,6 +103,14 @@ static bool isEmpty(const lj::Value &value) {
          value.getAsBoolean() == false || value.getAsString() == "";
 }
 
+/// Removes fields whose values say what their absence says.
+static void eraseEmpty(lj::Object &object, ArrayRef<StringRef> keys) {
+  for (StringRef key : keys)
+    if (const lj::Value *value = object.get(key);
+        value && (isEmpty(*value) || value->getAsInteger() == 0))
+      object.erase(key);
+}
+
 static void normalizeTypes(lj::Array &types) {
   for (lj::Value &entry : types) {
     lj::Object *type = entry.getAsObject();
@@ -110,17 +118,14 @@ static void normalizeTypes(lj::Array &types) {
       if (const lj::Value *spec = type->get(key))
         if (isTrivialSpec(*spec))
           type->erase(key);
-    if (const lj::Value *weak = type->get("weak"); weak && isEmpty(*weak))
-      type->erase("weak");
+    eraseEmpty(*type, {"weak"});
     if (type->getString("mem") == "device" && type->getString("t") == "array")
       type->erase("mem");
   }
 }
 
 static void normalizeJaxpr(lj::Object &jaxpr) {
-  for (StringRef key : {"effects", "debug", "high", "mesh", "constvars"})
-    if (const lj::Value *value = jaxpr.get(key); value && isEmpty(*value))
-      jaxpr.erase(key);
+  eraseEmpty(jaxpr, {"effects", "debug", "high", "constvars"});
   bool anyArray = false;
   if (const lj::Array *consts = jaxpr.getArray("consts"))
     for (const lj::Value &index : *consts)
@@ -131,7 +136,7 @@ static void normalizeJaxpr(lj::Object &jaxpr) {
     lj::Object *eqn = entry.getAsObject();
     for (StringRef key : {"eff", "src", "ns", "derived"})
       if (const lj::Value *value = eqn->get(key); value && isEmpty(*value))
-        eqn->erase(key);
+        eqn->erase(key); // But not index 0.
     if (!eqn->get("params"))
       (*eqn)["params"] = lj::Object();
   }
@@ -147,6 +152,17 @@ lj::Value jsontest::normal(StringRef text) {
     if (!root->get(table))
       (*root)[table] = lj::Array();
   normalizeTypes(*root->getArray("types"));
+  for (lj::Value &mesh : *root->getArray("meshes"))
+    eraseEmpty(*mesh.getAsObject(), {"device", "devices"});
+  for (lj::Value &frame : *root->getArray("sources"))
+    eraseEmpty(*frame.getAsObject(), {"func", "col", "eline", "ecol"});
+  eraseEmpty(*root->getObject("entry"), {"name"});
+  if (const lj::Value *mesh = root->getObject("context")->get("mesh"))
+    if (isEmpty(*mesh))
+      root->getObject("context")->erase("mesh");
+  if (const lj::Object *producer = root->getObject("producer"))
+    if (producer->size() == 1 && producer->getString("name") == "shardtype")
+      root->erase("producer"); // What we write for want of another.
   for (lj::Value &jaxpr : *root->getArray("jaxprs"))
     normalizeJaxpr(*jaxpr.getAsObject());
   return std::move(*tree);
@@ -173,8 +189,8 @@ std::string jsontest::difference(const lj::Value &a, const lj::Value &b,
   const lj::Array *listA = a.getAsArray(), *listB = b.getAsArray();
   if (listA && listB && listA->size() == listB->size())
     for (size_t i = 0; i < listA->size(); ++i) {
-      std::string found = difference((*listA)[i], (*listB)[i],
-                                     path + "/" + std::to_string(i));
+      std::string found =
+          difference((*listA)[i], (*listB)[i], path + "/" + std::to_string(i));
       if (!found.empty())
         return found;
     }

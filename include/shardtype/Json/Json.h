@@ -9,17 +9,24 @@
 namespace shardtype {
 
 struct JsonLimits {
-  unsigned depth = 512; // Of JSON nesting.
-  uint64_t bytes = 4ull << 30;
+  unsigned depth = 512;        // Of JSON nesting.
+  uint64_t bytes = 4ull << 30; // Of the text; at most 2^32 - 1 are read.
+  /// Values in one equation, one entry of a table, one field of the root: what
+  /// is held in memory beside the program.
+  uint32_t parts = 1u << 24;
 };
 
-/// Reads a program in one pass over the text. Errors carry a JSON pointer in
-/// `path`, and line and column for syntax; then there is no result. Unknown
-/// fields, tags and parameters are kept.
+/// Reads a program in one pass over the text (in four more if its tables come
+/// after what names their entries). The first error ends the reading: it
+/// carries a JSON pointer in `path`, or line and column for syntax, and then
+/// there is no result. Unknown fields, tags and parameters are kept. That a
+/// jaxpr does not hold itself is left to the verifier.
 std::optional<Program> readJson(Context &context, StringRef text,
                                 InfoLookup lookup, DiagnosticList &diags,
                                 const JsonLimits &limits = {});
-/// Writes the format, one line, keys in a fixed order.
+/// Writes the format, one line, keys in a fixed order. Tables begin with those
+/// of the file that was read, so that text kept verbatim may refer to them;
+/// what else is needed follows in order of first use.
 void writeJson(raw_ostream &os, const Program &program);
 
 /// A JSON value for config files: strings, numbers, lists and objects with
