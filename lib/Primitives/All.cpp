@@ -7,16 +7,21 @@ using namespace shardtype;
 
 PrimitiveSet shardtype::allPrimitives() {
   PrimitiveSet set;
+  set.add(branches());
+  set.add(calls());
   set.add(conversions());
   set.add(convolution());
   set.add(elementwise());
   set.add(elementwiseNary());
   set.add(gather());
   set.add(hashes());
+  set.add(hiPrims());
   set.add(identities());
+  set.add(loops());
   set.add(random());
   set.add(scatter());
   set.add(selection());
+  set.add(shardings());
   set.add(slicing());
   set.add(windows());
   set.add(contraction());

@@ -7,16 +7,21 @@
 
 namespace shardtype {
 
+ArrayRef<Primitive> branches();
+ArrayRef<Primitive> calls();
 ArrayRef<Primitive> conversions();
 ArrayRef<Primitive> convolution();
 ArrayRef<Primitive> elementwise();
 ArrayRef<Primitive> elementwiseNary();
 ArrayRef<Primitive> gather();
 ArrayRef<Primitive> hashes();
+ArrayRef<Primitive> hiPrims();
 ArrayRef<Primitive> identities();
+ArrayRef<Primitive> loops();
 ArrayRef<Primitive> random();
 ArrayRef<Primitive> scatter();
 ArrayRef<Primitive> selection();
+ArrayRef<Primitive> shardings();
 ArrayRef<Primitive> slicing();
 ArrayRef<Primitive> windows();
 ArrayRef<Primitive> contraction();

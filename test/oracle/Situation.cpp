@@ -20,7 +20,7 @@ public:
   TypeId binder(JaxprId, unsigned) override { return {}; }
   MeshId rewriteMesh(MeshId recorded) override { return recorded; }
   std::optional<DiagNote> origin(const Body &, unsigned,
-                                 const Sharding &) override {
+                                 const Sharding &, int) override {
     return std::nullopt;
   }
 };

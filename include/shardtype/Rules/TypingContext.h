@@ -67,10 +67,12 @@ public:
   /// A recorded mesh as it is now: itself, or under re-typing spec 04, 8.1.
   virtual MeshId rewriteMesh(MeshId recorded) = 0;
   /// Where a body's result got axes that `other` does not have: the equation in
-  /// it that first put them beside a value without them, or the input they come
-  /// from. Nothing if there are none, or it is not known.
+  /// it that put them beside a value made from input `input` without them (-1:
+  /// any value), else what they come from. Nothing if there are none, or it is
+  /// not known.
   virtual std::optional<DiagNote> origin(const Body &body, unsigned result,
-                                         const Sharding &other) = 0;
+                                         const Sharding &other,
+                                         int input = -1) = 0;
 };
 
 class TypingContext;
@@ -200,6 +202,13 @@ public:
     return report(code, {arg(args)...});
   }
   ErrorBuilder report(diag::Code code, std::vector<std::string> args);
+  /// The row has no rule for this case, which is reported under `name` together
+  /// with the primitives that have no row. `name` must live in the context.
+  LogicalResult unknownPrimitive(StringRef name) {
+    unknown_ = name;
+    return failure();
+  }
+  StringRef unknown() const { return unknown_; }
 
   std::string arg(StringRef text) { return text.str(); }
   std::string arg(const std::string &text) { return text; }
@@ -255,6 +264,7 @@ private:
   bool haveShape_ = false;
   bool isTrial_ = false;
   mutable bool usedRecorded_ = false;
+  StringRef unknown_;
 };
 
 } // namespace shardtype

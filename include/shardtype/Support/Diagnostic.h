@@ -75,8 +75,7 @@ struct Fix {
   /// such as `reshard(w, P('X', None))`. {0} stands for the operand's name.
   std::string code;
   bool assumed = false; // Checking went on as if it had been taken.
-  /// Instead of a result of the equation: this result of that body of it.
-  JaxprId body;
+  /// Instead of the result itself: this result of each body that has it.
   int bodyResult = -1;
   std::vector<CommStep> communication;
   uint64_t times = 1; // How often it runs: the trips of a loop.

@@ -18,6 +18,7 @@ using llvm::failed;
 using llvm::failure;
 using llvm::FailureOr;
 using llvm::LogicalResult;
+using llvm::MutableArrayRef;
 using llvm::raw_ostream;
 using llvm::SmallVector;
 using llvm::SmallVectorImpl;

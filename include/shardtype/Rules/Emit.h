@@ -1,0 +1,31 @@
+// Emit.h - equations that stages write into programs.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_RULES_EMIT_H
+#define SHARDTYPE_RULES_EMIT_H
+
+#include "shardtype/IR/Builder.h"
+#include "shardtype/Rules/Primitive.h"
+
+namespace shardtype {
+
+/// A NamedSharding on the sharding's mesh, as parameters hold it.
+ValueId shardingValue(Program &program, const Sharding &sharding);
+
+/// Appends equations to the jaxpr that `builder` builds.
+class Emitter {
+public:
+  Emitter(Program &program, Builder &builder, const PrimitiveSet &primitives)
+      : program_(program), builder_(builder), primitives_(primitives) {}
+
+  /// `reshard operand`, to a type that differs in its sharding only.
+  Atom reshard(Atom operand, TypeId to, EqnInfoId info);
+
+private:
+  Program &program_;
+  Builder &builder_;
+  const PrimitiveSet &primitives_;
+};
+
+} // namespace shardtype
+
+#endif

@@ -1,0 +1,57 @@
+// Bodies.h - what rows that hold jaxprs share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_PRIMITIVES_BODIES_H
+#define SHARDTYPE_LIB_PRIMITIVES_BODIES_H
+
+#include "shardtype/Rules/Helpers.h"
+
+namespace shardtype {
+
+/// Reports unless a body takes `operands` values and, with `results` at least
+/// 0, gives that many.
+LogicalResult checkBodyCounts(TypingContext &cx, JaxprId body,
+                              unsigned operands, int results);
+
+/// Reports if a value passed to input `input` of a body does not match the
+/// recorded type of its binder (structure/call.2). `operand` is where it comes
+/// from.
+LogicalResult checkBinder(TypingContext &cx, unsigned operand, TypeId given,
+                          JaxprId body, unsigned input);
+
+/// The type with another leading dim: JAX's mapped and unmapped avals.
+TypeId withoutLeadingDim(Context &cx, TypeId type);
+TypeId withLeadingDim(Context &cx, TypeId type, int64_t size);
+
+/// Do two types differ in nothing but their shardings on one mesh?
+bool differInSharding(const Context &cx, TypeId a, TypeId b);
+
+/// A value that goes around a loop.
+struct Carry {
+  unsigned operand; // Of the equation: where it starts.
+  unsigned input;   // Of the body.
+  unsigned result;  // Of the body and of the equation.
+};
+
+/// A loop's body and how its arguments are made.
+struct LoopBody {
+  JaxprId jaxpr;
+  std::vector<Typed> args;
+  BodyInputs inputs;
+  std::vector<Carry> carries;
+  uint64_t trips; // 1 if it is not known.
+};
+
+/// Types the body and compares what goes round: a carry that leaves otherwise
+/// than it enters is reported, with the two ways out and their prices
+/// (structure/loop). The results, already in line with the assumed fixes.
+/// Failure: something was reported.
+struct LoopResults {
+  TypingHost::Body body;
+  std::vector<Typed> results; // Of the body.
+  bool failed = false;
+};
+LoopResults typeLoop(TypingContext &cx, LoopBody loop);
+
+} // namespace shardtype
+
+#endif

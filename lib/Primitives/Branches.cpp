@@ -1,0 +1,149 @@
+// Branches.cpp - cond and switch.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Bodies.h"
+#include "Families.h"
+
+using namespace shardtype;
+
+namespace {
+struct Cond {
+  SmallVector<JaxprId, 2> branches;
+  static constexpr auto fields = std::tuple(
+      field("branches", &Cond::branches, Hide::Never, ParamField::Jaxprs),
+      ignored("branches_platforms"));
+};
+/// The branches of one equation, typed.
+struct Branches {
+  SmallVector<TypingHost::Body, 2> bodies;
+  bool hadErrors = false;
+};
+} // namespace
+
+/// cond/index.1
+static LogicalResult checkIndex(TypingContext &cx) {
+  const Type &type = cx.operand(0);
+  if (type.isArray() && type.rank() == 0 && type.dtype == DType::I32)
+    return success();
+  return cx.error(diag::CondIndex, cx.operandId(0)).mark(0);
+}
+
+/// What it costs at most to give a result this type, over the branches.
+static std::vector<CommStep> dearest(TypingContext &cx, const Branches &all,
+                                     unsigned result, TypeId wanted) {
+  std::vector<CommStep> most;
+  for (const TypingHost::Body &body : all.bodies) {
+    TypeId type = body.results[result].type;
+    if (body.results[result].open || !type.valid())
+      continue;
+    std::vector<CommStep> steps = reshardCost(cx.context(), type, wanted);
+    if (totalSent(steps) > totalSent(most) || most.empty())
+      most = std::move(steps);
+  }
+  return most;
+}
+
+/// Reports two branches that differ; the ways out are the types that branches
+/// have. The one assumed comes first (cond/results.2).
+static TypeId reportBranches(TypingContext &cx, const Branches &all,
+                             unsigned result, unsigned first, unsigned other) {
+  Context &types = cx.context();
+  TypeId a = all.bodies[first].results[result].type;
+  TypeId b = all.bodies[other].results[result].type;
+  ErrorBuilder error =
+      cx.error(diag::BranchMismatch, result, a, first, b, other);
+  for (auto [mine, theirs, branch] :
+       {std::tuple(b, a, other), std::tuple(a, b, first)})
+    if (types.type(mine).isArray() && types.type(theirs).isArray())
+      if (auto note = cx.host().origin(all.bodies[branch], result,
+                                       types.type(theirs).sharding))
+        error.note(note->message + " of branch " + std::to_string(branch),
+                   note->stack);
+  SmallVector<Fix, 2> fixes;
+  for (const TypingHost::Body &body : all.bodies) {
+    TypeId wanted = body.results[result].type;
+    bool known = llvm::any_of(
+        fixes, [&](const Fix &fix) { return fix.type == wanted; });
+    bool reachable = llvm::all_of(all.bodies, [&](const TypingHost::Body &o) {
+      return o.results[result].open ||
+             differInSharding(types, o.results[result].type, wanted);
+    });
+    if (known || body.results[result].open || !reachable)
+      continue;
+    Fix fix;
+    fix.type = wanted;
+    fix.result = fix.bodyResult = result;
+    fix.spec = cx.arg(types.type(wanted).sharding);
+    fix.code = "return reshard(..., " + fix.spec + ") from every branch";
+    fix.communication = dearest(cx, all, result, wanted);
+    fixes.push_back(std::move(fix));
+  }
+  llvm::stable_sort(fixes, [](const Fix &x, const Fix &y) {
+    return totalSent(x.communication) < totalSent(y.communication);
+  });
+  if (fixes.empty())
+    return a;
+  fixes.front().assumed = true;
+  for (const Fix &fix : fixes)
+    error.fix(fix);
+  return fixes.front().type;
+}
+
+/// One result: JAX takes branch 0's type if all match it (cond/results.1). An
+/// open one follows the others.
+static Typed branchResult(TypingContext &cx, const Branches &all,
+                          unsigned result, bool &reported) {
+  std::optional<unsigned> first;
+  for (auto [k, body] : llvm::enumerate(all.bodies))
+    if (!first && !body.results[result].open &&
+        body.results[result].type.valid())
+      first = k;
+  if (!first)
+    return all.bodies[0].results[result];
+  TypeId type = all.bodies[*first].results[result].type;
+  for (auto [k, body] : llvm::enumerate(all.bodies)) {
+    Typed other = body.results[result];
+    if (other.open || !other.type.valid() ||
+        typematch(cx.context(), type, other.type))
+      continue;
+    if (all.hadErrors)
+      return {type, true};
+    reported = true;
+    return {reportBranches(cx, all, result, *first, k), false};
+  }
+  return {type, false};
+}
+
+static LogicalResult condTypes(TypingContext &cx) {
+  const auto &p = cx.params<Cond>();
+  if (p.branches.empty())
+    return cx.error(diag::ParamInvalid, "branches", "there are none")
+        .markParam("branches");
+  for (JaxprId branch : p.branches)
+    if (failed(checkBodyCounts(cx, branch, cx.numOperands() - 1,
+                               static_cast<int>(cx.numResults()))))
+      return failure();
+  bool reported = failed(checkIndex(cx));
+  Branches all;
+  for (JaxprId branch : p.branches) {
+    for (unsigned i = 1; i < cx.numOperands(); ++i)
+      reported |= failed(checkBinder(cx, i, cx.operandId(i), branch, i - 1));
+    all.bodies.push_back(cx.host().typeBody(
+        branch, cx.operands().drop_front(), cx.mesh(), {0, 1, 1}));
+    all.hadErrors |= all.bodies.back().hadErrors;
+  }
+  for (unsigned i = 0; i < cx.numResults(); ++i) {
+    Typed result = branchResult(cx, all, i, reported);
+    cx.setResult(i, result.type, result.open);
+  }
+  return failure(reported);
+}
+
+static const Primitive Rows[] = {
+    {.info = {"cond", schemaOf<Cond>},
+     .decode = decodeFor<Cond, 1, AnyNumber>,
+     .dims = NoRule{NoRule::NotApplicable, "its branches have them"},
+     .linearity = {},
+     .open = OpenRule::Custom,
+     .type = Custom{condTypes}}};
+
+ArrayRef<Primitive> shardtype::branches() { return Rows; }

@@ -1,0 +1,175 @@
+// Calls.cpp - equations whose results are those of a jaxpr: jit and its like.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Bodies.h"
+#include "Families.h"
+#include "shardtype/Rules/SpecDiagnostics.h"
+
+using namespace shardtype;
+
+namespace {
+struct Jit {
+  JaxprId jaxpr;
+  const Value *mesh = nullptr, *in = nullptr, *out = nullptr;
+  static constexpr auto fields = std::tuple(
+      ignored("compiler_options_kvs", Hide::IfEmpty),
+      optionalField("ctx_mesh", &Jit::mesh, Hide::IfEmpty),
+      ignored("donated_invars", Hide::IfFalse),
+      ignored("in_layouts", Hide::IfUnspecified),
+      optionalField("in_shardings", &Jit::in, Hide::IfUnspecified),
+      ignored("inline", Hide::Always),
+      field("jaxpr", &Jit::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("keep_unused", Hide::IfFalse),
+      ignored("name", Hide::Never, ParamField::Name),
+      ignored("out_layouts", Hide::IfUnspecified),
+      optionalField("out_shardings", &Jit::out, Hide::IfUnspecified));
+};
+struct Call {
+  JaxprId jaxpr;
+  static constexpr auto fields = std::tuple(
+      field("call_jaxpr", &Call::jaxpr, Hide::Never, ParamField::Jaxpr));
+};
+struct Remat {
+  JaxprId jaxpr;
+  static constexpr auto fields = std::tuple(
+      ignored("differentiated"),
+      field("jaxpr", &Remat::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("policy"), ignored("prevent_cse"));
+};
+struct CustomJvp {
+  JaxprId jaxpr;
+  static constexpr auto fields = std::tuple(
+      field("call_jaxpr", &CustomJvp::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("jvp_jaxpr_fun", Hide::Never, ParamField::Name, "jvp"),
+      ignored("num_consts", Hide::IfZero), ignored("symbolic_zeros"));
+};
+struct CustomVjp {
+  JaxprId jaxpr;
+  static constexpr auto fields = std::tuple(
+      ignored("bwd", Hide::Never, ParamField::Name, "bwd"),
+      field("call_jaxpr", &CustomVjp::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("fwd_jaxpr_thunk", Hide::Never, ParamField::Name, "fwd"),
+      ignored("num_consts", Hide::IfZero), ignored("out_trees", Hide::Always),
+      ignored("symbolic_zeros"));
+};
+} // namespace
+
+/// call/types.1: the results are the jaxpr's. With `compare`, operands must
+/// match its binders; JAX leaves that out for some.
+static LogicalResult callTypes(TypingContext &cx, JaxprId body, MeshId mesh,
+                               bool compare) {
+  if (failed(checkBodyCounts(cx, body, cx.numOperands(),
+                             static_cast<int>(cx.numResults()))))
+    return failure();
+  bool reported = false;
+  for (unsigned i = 0; i < cx.numOperands() && compare; ++i)
+    reported |= failed(checkBinder(cx, i, cx.operandId(i), body, i));
+  TypingHost::Body typed = cx.host().typeBody(body, cx.operands(), mesh);
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    cx.setResult(i, typed.results[i].type, typed.results[i].open);
+  return failure(reported);
+}
+
+template <typename P, bool Compare>
+static LogicalResult plainCall(TypingContext &cx) {
+  return callTypes(cx, cx.params<P>().jaxpr, cx.mesh(), Compare);
+}
+
+//===--- jit --------------------------------------------------------------===//
+
+/// jit/shardings.1: they change no type, but must fit: rank and divisibility,
+/// for axes of every kind.
+static LogicalResult checkShardings(TypingContext &cx, const Value *list,
+                                    StringRef key,
+                                    llvm::function_ref<TypeId(unsigned)> type) {
+  if (!list)
+    return success();
+  bool bad = false;
+  Context &types = cx.context();
+  for (auto [i, element] : llvm::enumerate(list->elements)) {
+    const Value &value = cx.program().value(element);
+    TypeId id = type(i);
+    if (value.kind != Value::Sharding || value.elements.empty() ||
+        !id.valid() || !types.type(id).isArray())
+      continue;
+    const Type t = types.type(id);
+    MeshId mesh =
+        cx.host().rewriteMesh(MeshId(static_cast<uint32_t>(value.integer)));
+    const PartitionSpec &spec =
+        cx.program().spec(cx.program().value(value.elements[0]));
+    SpecResult<Sharding> sharding =
+        resolve(types, spec, mesh, t.rank(), /*dropOthers=*/false);
+    std::optional<SpecError> error;
+    if (!sharding)
+      error = sharding.error;
+    else
+      error = checkDivisible(types, *sharding, t.shape);
+    if (!error)
+      continue;
+    auto [code, args] =
+        describeSpecError(types, *error, spec, mesh, t.rank(), t.shape);
+    cx.error(diag::RejectedOutSharding,
+             key.str() + "[" + std::to_string(i) + "]",
+             formatDiag(code, args))
+        .markParam(key);
+    bad = true;
+  }
+  return failure(bad);
+}
+
+static LogicalResult jitTypes(TypingContext &cx) {
+  const auto &p = cx.params<Jit>();
+  MeshId mesh = cx.mesh();
+  if (p.mesh && p.mesh->kind == Value::Mesh)
+    if (MeshId own = cx.host().rewriteMesh(
+            MeshId(static_cast<uint32_t>(p.mesh->integer)));
+        own.valid())
+      mesh = own;
+  LogicalResult in = checkShardings(cx, p.in, "in_shardings", [&](unsigned i) {
+    return i < cx.numOperands() ? cx.operandId(i) : TypeId();
+  });
+  LogicalResult call = callTypes(cx, p.jaxpr, mesh, true);
+  LogicalResult out =
+      checkShardings(cx, p.out, "out_shardings", [&](unsigned i) {
+        return i < cx.numResults() ? cx.results()[i].type : TypeId();
+      });
+  return failure(failed(in) || failed(call) || failed(out));
+}
+
+//===--- Rows -------------------------------------------------------------===//
+
+static constexpr NoRule NoDims = {NoRule::NotApplicable, "its body has them"};
+
+template <auto Type, typename P>
+static constexpr Primitive row(PrimitiveInfo info) {
+  return {.info = info,
+          .decode = decodeFor<P, 0, AnyNumber>,
+          .dims = NoDims,
+          .linearity = {},
+          .open = OpenRule::Custom,
+          .type = Custom{Type}};
+}
+
+static constexpr ParamSchema JitSchema = {schemaOf<Jit>.fields, true};
+static constexpr ParamSchema JvpSchema = {schemaOf<CustomJvp>.fields, true,
+                                          "call_jaxpr"};
+static constexpr ParamSchema VjpSchema = {schemaOf<CustomVjp>.fields, true,
+                                          "call_jaxpr"};
+static constexpr StringRef JitNames[] = {"pjit"};
+static constexpr StringRef RematNames[] = {"checkpoint", "remat"};
+static constexpr StringRef CallNames[] = {"call", "core_closed_call"};
+
+static const Primitive Rows[] = {
+    row<jitTypes, Jit>({"jit", JitSchema, PrintStyle::Plain, JitNames}),
+    // JAX compares no operands of remat2 and of the custom rules' calls.
+    row<plainCall<Remat, false>, Remat>(
+        {"remat2", schemaOf<Remat>, PrintStyle::Plain, RematNames}),
+    row<plainCall<CustomJvp, false>, CustomJvp>(
+        {"custom_jvp_call", JvpSchema}),
+    row<plainCall<CustomVjp, false>, CustomVjp>(
+        {"custom_vjp_call", VjpSchema}),
+    row<plainCall<Call, true>, Call>({"eval_jaxpr", schemaOf<Call>}),
+    row<plainCall<Call, true>, Call>({"closed_call", schemaOf<Call>}),
+    row<plainCall<Call, true>, Call>(
+        {"core_call", schemaOf<Call>, PrintStyle::Plain, CallNames})};
+
+ArrayRef<Primitive> shardtype::calls() { return Rows; }

@@ -1,0 +1,146 @@
+// HiPrims.cpp - call_hi_primitive: operations that JAX types when it makes them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The primitive is a value with a class, parameters of its own and the types it
+// was made for. A class with a rule here is typed again for other operands; of
+// the others only the recorded types are known.
+#include "Families.h"
+#include "shardtype/Rules/Helpers.h"
+#include "shardtype/Rules/SpecDiagnostics.h"
+
+using namespace shardtype;
+
+namespace {
+struct HiCall {
+  const Value *prim = nullptr;
+  static constexpr auto fields = std::tuple(field("_prim", &HiCall::prim));
+};
+} // namespace
+
+static bool hasSets(TypingContext &cx, unsigned operand) {
+  return cx.sharding(operand).hasUR();
+}
+
+/// The recorded result with another sharding: shape and dtype do not depend on
+/// how operands are sharded.
+static FailureOr<TypeId> recordedWith(TypingContext &cx, unsigned result,
+                                      const Sharding &sharding) {
+  TypeId id = cx.recordedResult(result);
+  if (!id.valid() || !cx.context().type(id).isArray() ||
+      cx.context().type(id).rank() != sharding.dims.size())
+    return cx.unknownPrimitive(
+        cx.context().str(cx.params<HiCall>().prim->text));
+  Type type = cx.context().type(id);
+  if (auto bad = checkDivisible(cx.context(), sharding, type.shape))
+    return reportSpecError(cx, *bad, sharding, type.shape);
+  type.sharding = sharding;
+  return cx.context().intern(type);
+}
+
+//===--- SearchSorted -----------------------------------------------------===//
+
+/// search_sorted/types: every method works on whole operands; `compare_all`
+/// also keeps the sharding of its queries, or reduces over the sorted array's.
+static LogicalResult searchSorted(TypingContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  const Value *method = structField(cx.program(), prim, "method");
+  bool all = method && method->text.valid() &&
+             cx.context().str(method->text) == "compare_all";
+  if (cx.numOperands() != 2 || !cx.operand(0).isArray() ||
+      !cx.operand(1).isArray())
+    return cx.error(diag::OperandCount, "SearchSorted", 2, cx.numOperands());
+  const Sharding sorted = cx.sharding(0), query = cx.sharding(1);
+  bool keeps = all && cx.operand(0).rank() == 1 && !sorted.hasUR() &&
+               !query.hasUR() &&
+               (!sorted.partitioned() || !query.partitioned());
+  MeshId mesh = cx.ruleMesh();
+  Sharding result = replicated(mesh, 0);
+  TypeId recorded = cx.recordedResult(0);
+  if (recorded.valid() && cx.context().type(recorded).isArray())
+    result.dims.resize(cx.context().type(recorded).rank());
+  if (keeps && query.dims.size() == result.dims.size())
+    result.dims = query.dims;
+  FailureOr<TypeId> type = recordedWith(cx, 0, result);
+  if (failed(type))
+    return failure();
+  bool whole = !sorted.partitioned() && !query.partitioned() &&
+               !sorted.hasUR() && !query.hasUR();
+  if (keeps || whole || !cx.rulesApply())
+    return setResults(cx, *type);
+  ErrorBuilder error = cx.error(
+      diag::RuleMissingBare, "SearchSorted",
+      "operands that are sharded, unreduced or reduced, with this method");
+  for (unsigned i : {0u, 1u})
+    if (cx.sharding(i).partitioned() || hasSets(cx, i))
+      error.mark(i).fixOperand(i, replicated(mesh, cx.operand(i).rank()));
+  return error;
+}
+
+//===--- Nonzero ----------------------------------------------------------===//
+
+/// nonzero/types: one array of positions per searched dim; the dims that are
+/// not searched keep their sharding, the searched ones must be whole.
+static LogicalResult nonzero(TypingContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  const Value *axesValue = structField(cx.program(), prim, "axes");
+  SmallVector<int64_t, 4> axes;
+  if (!axesValue || !readParam(cx.program(), *axesValue, axes) ||
+      cx.numOperands() == 0 || !cx.operand(0).isArray())
+    return cx.unknownPrimitive("Nonzero");
+  const Sharding own = cx.sharding(0);
+  if (hasSets(cx, 0)) // nonzero/reduction.1
+    return cx.error(diag::SpecIteration, "Nonzero")
+        .mark(0)
+        .fixOperand(0, withoutSets(own));
+  Sharding result = replicated(own.mesh, 0), whole = own;
+  bool sharded = false;
+  for (unsigned d = 0; d < own.dims.size(); ++d) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(d))) {
+      result.dims.push_back(own.dims[d]);
+      continue;
+    }
+    sharded |= !own.dims[d].empty();
+    whole.dims[d].clear();
+  }
+  result.dims.emplace_back();
+  if (sharded) {
+    ErrorBuilder error = cx.error(diag::RuleMissingBare, "Nonzero",
+                                  "searched dims that are sharded");
+    for (unsigned d = 0; d < own.dims.size(); ++d)
+      if (own.dims[d] != whole.dims[d])
+        error.mark(0, d);
+    return error.fixOperand(0, whole);
+  }
+  for (unsigned i = 0; i < cx.numResults(); ++i) {
+    FailureOr<TypeId> type = recordedWith(cx, i, result);
+    if (failed(type))
+      return failure();
+    cx.setResult(i, *type);
+  }
+  return success();
+}
+
+//===--- The row ----------------------------------------------------------===//
+
+static LogicalResult hiCallTypes(TypingContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  StringRef name = prim.text.valid() ? cx.context().str(prim.text)
+                                     : StringRef("call_hi_primitive");
+  if (prim.kind != Value::HiPrim)
+    return cx.unknownPrimitive(name);
+  if (name == "SearchSorted")
+    return searchSorted(cx);
+  if (name == "Nonzero")
+    return nonzero(cx);
+  return cx.unknownPrimitive(name);
+}
+
+static const Primitive Rows[] = {
+    {.info = {"call_hi_primitive", schemaOf<HiCall>, PrintStyle::HiPrim},
+     .decode = decodeFor<HiCall, 0, AnyNumber>,
+     .dims = NoRule{NoRule::NotImplemented, "each class has its own"},
+     .linearity = {},
+     .open = OpenRule::Opaque,
+     .type = Custom{hiCallTypes}}};
+
+ArrayRef<Primitive> shardtype::hiPrims() { return Rows; }

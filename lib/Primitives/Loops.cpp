@@ -1,0 +1,245 @@
+// Loops.cpp - scan and while.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Bodies.h"
+#include "Families.h"
+
+using namespace shardtype;
+
+namespace {
+struct Scan {
+  JaxprId jaxpr;
+  int64_t length = 0;
+  const Value *in = nullptr, *out = nullptr;
+  std::optional<int64_t> numConsts, numCarry;
+  static constexpr auto fields = std::tuple(
+      ignored("_split_transpose"), optionalField("ft_in", &Scan::in),
+      optionalField("ft_out", &Scan::out),
+      field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
+      field("length", &Scan::length), ignored("linear"),
+      optionalField("num_carry", &Scan::numCarry),
+      optionalField("num_consts", &Scan::numConsts), ignored("reverse"),
+      ignored("unroll"));
+};
+
+struct While {
+  JaxprId body, cond;
+  int64_t bodyConsts = 0, condConsts = 0;
+  static constexpr auto fields = std::tuple(
+      field("body_jaxpr", &While::body, Hide::Never, ParamField::Jaxpr),
+      field("body_nconsts", &While::bodyConsts),
+      field("cond_jaxpr", &While::cond, Hide::Never, ParamField::Jaxpr),
+      field("cond_nconsts", &While::condConsts));
+};
+
+/// How scan's operands and results fall into groups.
+struct ScanCounts {
+  unsigned consts = 0, carries = 0, xs = 0;
+};
+} // namespace
+
+//===--- scan -------------------------------------------------------------===//
+
+/// Leaves below a value of leaf counts; saturates far above any program's.
+static uint64_t leaves(const Program &program, const Value &value) {
+  if (value.kind == Value::Int)
+    return value.integer < 0 ? 1u << 30 : value.integer;
+  uint64_t sum = 0;
+  for (ValueId element : value.elements)
+    sum = std::min<uint64_t>(sum + leaves(program, program.value(element)),
+                             1u << 30);
+  return sum;
+}
+
+/// Leaves of each component of a FlatTree (spec 04, 4.7); none: unreadable.
+static std::optional<SmallVector<uint64_t, 3>> components(const Program &p,
+                                                          const Value *tree) {
+  if (!tree || tree->kind != Value::FlatTree || tree->elements.empty())
+    return std::nullopt;
+  SmallVector<uint64_t, 3> counts;
+  for (ValueId component : p.value(tree->elements[0]).elements)
+    counts.push_back(leaves(p, p.value(component)));
+  return counts;
+}
+
+/// scan/counts.1: from the trees, or from the counts that older files have.
+static FailureOr<ScanCounts> scanCounts(TypingContext &cx) {
+  const auto &p = cx.params<Scan>();
+  uint64_t consts = 0, carries = 0;
+  if (p.numConsts && p.numCarry && *p.numConsts >= 0 && *p.numCarry >= 0) {
+    consts = *p.numConsts;
+    carries = *p.numCarry;
+  } else {
+    auto in = components(cx.program(), p.in);
+    if (!in || in->size() != 3)
+      return cx
+          .error(diag::ParamInvalid, "ft_in",
+                 "does not say how many constants, carries and scanned arrays "
+                 "there are")
+          .markParam("ft_in");
+    consts = (*in)[0];
+    carries = (*in)[1];
+    if (consts + carries + (*in)[2] != cx.numOperands())
+      return cx
+          .error(diag::ParamInvalid, "ft_in",
+                 "is for " + std::to_string(consts + carries + (*in)[2]) +
+                     " operands, but there are " +
+                     std::to_string(cx.numOperands()))
+          .markParam("ft_in");
+  }
+  if (consts + carries > cx.numOperands() || carries > cx.numResults())
+    return cx.error(diag::ParamInvalid, "num_carry",
+                    "there are " + std::to_string(cx.numOperands()) +
+                        " operands and " + std::to_string(cx.numResults()) +
+                        " results");
+  ScanCounts counts;
+  counts.consts = consts;
+  counts.carries = carries;
+  counts.xs = cx.numOperands() - consts - carries;
+  return counts;
+}
+
+/// What the body sees of a scanned array; reports one that cannot be scanned,
+/// and one whose first dim is sharded, which is then taken as gathered.
+static FailureOr<TypeId> scannedItem(TypingContext &cx, unsigned operand,
+                                     bool &reported) {
+  const auto &p = cx.params<Scan>();
+  const Type type = cx.operand(operand);
+  if (!type.isArray())
+    return cx.operandId(operand);
+  if (type.rank() == 0 || type.shape[0] != p.length)
+    return cx
+        .error(diag::ShapeMismatch,
+               "'scan' of length " + std::to_string(p.length) +
+                   " cannot scan operand " + std::to_string(operand) + ", " +
+                   cx.arg(cx.operandId(operand)))
+        .mark(operand);
+  TypeId id = cx.operandId(operand);
+  if (!type.sharding.dims[0].empty()) { // scan/xs.1
+    Sharding whole = type.sharding;
+    whole.dims[0].clear();
+    ErrorBuilder error =
+        cx.error(diag::ScanXs, operand, type.sharding.dims[0]);
+    error.mark(operand, 0).fixOperand(operand, whole);
+    error.diagnostic().fixes.back().assumed = true;
+    reported = true;
+    id = cx.context().withSharding(id, whole);
+  }
+  return withoutLeadingDim(cx.context(), id);
+}
+
+static LogicalResult scanTypes(TypingContext &cx) {
+  const auto &p = cx.params<Scan>();
+  if (failed(checkBodyCounts(cx, p.jaxpr, cx.numOperands(),
+                             static_cast<int>(cx.numResults()))))
+    return failure();
+  FailureOr<ScanCounts> counts = scanCounts(cx);
+  if (failed(counts))
+    return failure();
+  bool reported = false;
+  LoopBody loop;
+  loop.jaxpr = p.jaxpr;
+  loop.trips = std::max<int64_t>(p.length, 0);
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    Typed arg = cx.operandTyped(i);
+    if (i >= counts->consts + counts->carries) {
+      FailureOr<TypeId> item = scannedItem(cx, i, reported);
+      if (failed(item))
+        return failure();
+      arg.type = *item;
+    }
+    reported |= failed(checkBinder(cx, i, arg.type, p.jaxpr, i));
+    loop.args.push_back(arg);
+  }
+  for (unsigned k = 0; k < counts->carries; ++k)
+    loop.carries.push_back({counts->consts + k, counts->consts + k, k});
+  LoopResults found = typeLoop(cx, std::move(loop));
+  for (unsigned i = 0; i < cx.numResults(); ++i) {
+    Typed result = found.results[i];
+    if (i >= counts->carries && result.type.valid()) // scan/ys.1
+      result.type = withLeadingDim(cx.context(), result.type, p.length);
+    cx.setResult(i, result.type, result.open);
+  }
+  return failure(reported || found.failed);
+}
+
+//===--- while ------------------------------------------------------------===//
+
+/// while/cond.1: the condition gives one bool, sharded or not at all.
+static LogicalResult checkPredicate(TypingContext &cx, TypeId type) {
+  if (!type.valid())
+    return success();
+  const Type &t = cx.context().type(type);
+  if (t.isArray() && t.rank() == 0 && t.dtype == DType::Bool)
+    return success();
+  return cx.error(diag::WhilePredicate, type).markParam("cond_jaxpr");
+}
+
+static LogicalResult whileTypes(TypingContext &cx) {
+  const auto &p = cx.params<While>();
+  unsigned results = cx.numResults();
+  if (p.condConsts < 0 || p.bodyConsts < 0 ||
+      static_cast<uint64_t>(p.condConsts) + p.bodyConsts + results !=
+          cx.numOperands())
+    return cx.error(diag::ParamInvalid, "body_nconsts",
+                    "with cond_nconsts leaves not " + std::to_string(results) +
+                        " of " + std::to_string(cx.numOperands()) +
+                        " operands to go round");
+  unsigned condConsts = p.condConsts, bodyConsts = p.bodyConsts;
+  unsigned firstCarry = condConsts + bodyConsts;
+  if (failed(checkBodyCounts(cx, p.cond, condConsts + results, 1)) ||
+      failed(checkBodyCounts(cx, p.body, bodyConsts + results,
+                             static_cast<int>(results))))
+    return failure();
+  std::vector<Typed> condArgs;
+  LoopBody loop;
+  loop.jaxpr = p.body;
+  loop.trips = 1;
+  loop.inputs = {0, 0, static_cast<int>(condConsts)};
+  bool reported = false;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    Typed arg = cx.operandTyped(i);
+    if (i >= firstCarry)
+      arg.open = false;
+    if (i < condConsts || i >= firstCarry) {
+      reported |= failed(
+          checkBinder(cx, i, arg.type, p.cond, condArgs.size()));
+      condArgs.push_back(arg);
+    }
+    if (i >= condConsts) {
+      reported |=
+          failed(checkBinder(cx, i, arg.type, p.body, loop.args.size()));
+      loop.args.push_back(arg);
+    }
+  }
+  for (unsigned k = 0; k < results; ++k)
+    loop.carries.push_back({firstCarry + k, bodyConsts + k, k});
+  TypingHost::Body cond =
+      cx.host().typeBody(p.cond, condArgs, cx.mesh(),
+                         {condConsts, 0, static_cast<int>(bodyConsts)});
+  reported |= failed(checkPredicate(cx, cond.results[0].type));
+  LoopResults found = typeLoop(cx, std::move(loop));
+  for (unsigned i = 0; i < results; ++i)
+    cx.setResult(i, found.results[i].type, found.results[i].open);
+  return failure(reported || found.failed);
+}
+
+//===--- Rows -------------------------------------------------------------===//
+
+static constexpr NoRule NoDims = {NoRule::NotApplicable, "its bodies have them"};
+static constexpr ParamSchema WhileSchema = {schemaOf<While>.fields, false, {},
+                                            "cond_jaxpr"};
+
+static const Primitive Rows[] = {{.info = {"scan", schemaOf<Scan>},
+                                  .decode = decodeFor<Scan, 0, AnyNumber>,
+                                  .dims = NoDims,
+                                  .linearity = {},
+                                  .open = OpenRule::Custom,
+                                  .type = Custom{scanTypes}},
+                                 {.info = {"while", WhileSchema},
+                                  .decode = decodeFor<While, 0, AnyNumber>,
+                                  .dims = NoDims,
+                                  .linearity = {},
+                                  .open = OpenRule::Custom,
+                                  .type = Custom{whileTypes}}};
+
+ArrayRef<Primitive> shardtype::loops() { return Rows; }

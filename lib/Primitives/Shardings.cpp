@@ -1,0 +1,360 @@
+// Shardings.cpp - reshard, sharding_constraint and device_put.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Families.h"
+#include "shardtype/Rules/Helpers.h"
+#include "shardtype/Rules/SpecDiagnostics.h"
+
+using namespace shardtype;
+
+namespace {
+struct Reshard {
+  ShardingParam destination;
+  static constexpr auto fields =
+      std::tuple(ignored("concrete_mesh", Hide::AlwaysNone),
+                 field("dst_sharding", &Reshard::destination, Hide::Always));
+};
+struct Constraint {
+  const Value *sharding = nullptr, *layout = nullptr, *free = nullptr;
+  static constexpr auto fields =
+      std::tuple(ignored("context_mesh"),
+                 optionalField("layout", &Constraint::layout),
+                 field("sharding", &Constraint::sharding),
+                 optionalField("unconstrained_dims", &Constraint::free));
+};
+struct DevicePut {
+  const Value *devices = nullptr;
+  static constexpr auto fields = std::tuple(
+      ignored("copy_semantics"), field("devices", &DevicePut::devices),
+      ignored("srcs"));
+};
+} // namespace
+
+static DimMap sameDims(TypingContext &cx) {
+  return pointwise({cx.shape(0)}, cx.shape(0));
+}
+
+static LogicalResult onlyArrays(TypingContext &cx) {
+  if (cx.operand(0).isArray())
+    return success();
+  return cx
+      .error(diag::DTypeMismatch, "'" + cx.name().str() + "' takes an array, "
+                                  "but operand 0 is " +
+                                      cx.arg(cx.operandId(0)))
+      .mark(0);
+}
+
+//===--- reshard ----------------------------------------------------------===//
+
+/// reshard/kind: what partial results can become.
+static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
+  Sharding from = cx.sharding(0);
+  if (from.mesh != to.mesh)
+    from = onMesh(cx.context(), from, to.mesh);
+  ReductionKind own = cx.sharding(0).kind;
+  bool isSum = to.kind == ReductionKind::None || to.kind == ReductionKind::Sum;
+  AxisSet more = to.unreduced - from.unreduced;
+  if (!isSum && !more.empty()) // reshard/kind.1
+    return cx
+        .error(diag::ReshardMoreUnreduced, str(to.kind),
+               str(cx.context(), to.mesh, more))
+        .mark(0)
+        .markParam("dst_sharding");
+  if (own != ReductionKind::None && to.kind != ReductionKind::None &&
+      own != to.kind) // reshard/kind.2
+    return cx.error(diag::ReshardKind, str(own), str(to.kind))
+        .mark(0)
+        .markParam("dst_sharding");
+  return success();
+}
+
+static FailureOr<Sharding> destination(TypingContext &cx) {
+  const ShardingParam &param = cx.params<Reshard>().destination;
+  unsigned rank = cx.operand(0).rank();
+  switch (param.state) {
+  case ShardingParam::Given:
+    return cx.resolveParam(param, rank, "dst_sharding");
+  case ShardingParam::None: // reshard/types.2
+    return replicated(MeshId(), rank);
+  case ShardingParam::Hidden:
+    break;
+  }
+  TypeId recorded = cx.recordedResult(0);
+  if (!recorded.valid() || !cx.context().type(recorded).isArray() ||
+      cx.context().type(recorded).rank() != rank)
+    return cx
+        .error(diag::ParamInvalid, "dst_sharding",
+               "a printed program hides it, so the result needs a type")
+        .markParam("dst_sharding");
+  std::optional<Sharding> sharding = cx.recordedSharding(0);
+  return sharding ? *sharding : replicated(cx.mesh(), rank);
+}
+
+/// reshard/types.1: anything can become anything; the context does not matter.
+static LogicalResult reshardTypes(TypingContext &cx) {
+  if (failed(onlyArrays(cx)))
+    return failure();
+  FailureOr<Sharding> to = destination(cx);
+  if (failed(to) || failed(checkKinds(cx, *to)))
+    return failure();
+  FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape, *to);
+  if (failed(type))
+    return failure();
+  return setResults(cx, *type);
+}
+
+//===--- sharding_constraint ----------------------------------------------===//
+
+/// Is a dim left to the compiler?
+static bool isFree(const Program &program, const Constraint &p,
+                   const PartitionSpec &spec, unsigned dim) {
+  if (dim < spec.partitions.size() &&
+      spec.partitions[dim].kind == SpecEntry::Unconstrained)
+    return true;
+  return p.free && llvm::any_of(p.free->elements, [&](ValueId id) {
+           return program.value(id).kind == Value::Int &&
+                  program.value(id).integer == dim;
+         });
+}
+
+/// The axes of size 1 that are all that tells two shardings apart; nothing if
+/// there is more.
+static std::optional<AxisSet> unitDifference(const Context &cx,
+                                             const Sharding &a,
+                                             const Sharding &b) {
+  const Mesh &mesh = cx.meshOrEmpty(a.mesh);
+  AxisSet units;
+  for (unsigned axis = 0; axis < mesh.rank(); ++axis)
+    if (mesh.axes[axis].size == 1)
+      units.insert(axis);
+  auto without = [&](const AxisList &dim) {
+    AxisList rest;
+    llvm::copy_if(dim, std::back_inserter(rest),
+                  [&](uint8_t axis) { return !units.contains(axis); });
+    return rest;
+  };
+  AxisSet differ;
+  for (unsigned d = 0; d < a.dims.size(); ++d) {
+    if (without(a.dims[d]) != without(b.dims[d]))
+      return std::nullopt;
+    if (a.dims[d] == b.dims[d])
+      continue;
+    AxisSet x = AxisSet::of(a.dims[d]), y = AxisSet::of(b.dims[d]);
+    differ |= (x - y) | (y - x);
+  }
+  return differ;
+}
+
+/// On Explicit axes a constraint is an assertion (constraint/assert): dim by dim
+/// the same entry. Going on with what it asks for, it causes one error at most.
+static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
+                                    const PartitionSpec &spec) {
+  const Sharding &own = cx.sharding(0);
+  if (own.hasUR() || asked.hasUR()) // constraint/assert.3
+    return cx.error(diag::SpecIteration, cx.name()).mark(0);
+  Sharding is = own;
+  is.mesh = asked.mesh;
+  bool same = is.dims == asked.dims;
+  std::optional<AxisSet> units = unitDifference(cx.context(), is, asked);
+  if (same || (units && cx.options().ignoreUnitAxes)) // constraint/assert.1
+    return setResults(cx, cx.operandId(0));
+  std::string extra;
+  if (units)
+    extra = "; they differ only by " + cx.arg(*units) +
+            " of size 1, so no data would move";
+  ErrorBuilder error =
+      cx.error(diag::ConstraintMismatch, str(cx.context(), spec),
+               str(cx.context(), toSpec(cx.context(), own)), extra);
+  for (unsigned d = 0; d < is.dims.size(); ++d)
+    if (is.dims[d] != asked.dims[d])
+      error.mark(0, d);
+  error.markParam("sharding");
+  if (!checkDivisible(cx.context(), asked, cx.shape(0))) {
+    error.fixOperand(0, asked);
+    error.diagnostic().fixes.back().assumed = true; // constraint/assert.2
+    cx.setResult(0, cx.context().withSharding(cx.operandId(0), asked));
+  }
+  return error;
+}
+
+/// `--constraints reshard` (constraint/reshard.1): what an Auto program means.
+static LogicalResult reshardTo(TypingContext &cx, const Sharding &asked) {
+  FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape, asked);
+  if (failed(type))
+    return failure();
+  if (asked != cx.sharding(0))
+    cx.error(diag::ConstraintEdit, cx.operandId(0), *type)
+        .mark(0)
+        .fixOperand(0, asked);
+  return setResults(cx, *type);
+}
+
+/// constraint/auto.1: beside Auto axes, only those may be named; the type keeps
+/// its own entries.
+static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
+                                   MeshId id) {
+  const Mesh mesh = cx.context().meshOrEmpty(id);
+  for (const SpecEntry &entry : spec.partitions)
+    for (StringId name : entry.axes) {
+      std::optional<unsigned> at = mesh.find(name);
+      if (!at)
+        return reportSpecError(cx, {SpecError::UnknownAxis, name}, spec, id,
+                               cx.operand(0).rank())
+            .markParam("sharding");
+      if (mesh.axes[*at].type != AxisType::Auto)
+        return cx
+            .error(diag::ConstraintAutoOnly, cx.context().str(name),
+                   str(cx.context(), spec), str(mesh.axes[*at].type))
+            .markParam("sharding");
+    }
+  Sharding own = cx.sharding(0);
+  if (own.mesh != id)
+    own = onMesh(cx.context(), own, id);
+  FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape, own);
+  if (failed(type))
+    return failure();
+  return setResults(cx, *type);
+}
+
+static LogicalResult constraintTypes(TypingContext &cx) {
+  const auto &p = cx.params<Constraint>();
+  if (failed(onlyArrays(cx)))
+    return failure();
+  unsigned rank = cx.operand(0).rank();
+  if (p.sharding->kind != Value::Sharding || p.sharding->elements.empty()) {
+    // A sharding of another class knows no axes: constraint/types.2
+    FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape,
+                                           replicated(MeshId(), rank));
+    return failed(type) ? failure() : setResults(cx, *type);
+  }
+  MeshId mesh = cx.host().rewriteMesh(
+      MeshId(static_cast<uint32_t>(p.sharding->integer)));
+  PartitionSpec spec = cx.program().spec(cx.program().value(
+      p.sharding->elements[0]));
+  bool layout = p.layout && p.layout->kind != Value::None;
+  const Mesh &here = cx.context().meshOrEmpty(mesh);
+  bool isExplicit = !here.empty() && here.allOf(AxisType::Explicit) && !layout;
+  bool reshards = cx.options().constraintsReshard && here.anyExplicit();
+  if (reshards)
+    for (unsigned d = 0; d < rank; ++d)
+      if (isFree(cx.program(), p, spec, d)) {
+        // Dims left free keep what they have.
+        spec.partitions.resize(std::max<size_t>(spec.partitions.size(), d + 1));
+        spec.partitions[d] = {};
+        for (uint8_t axis : cx.sharding(0).dims[d])
+          spec.partitions[d].axes.push_back(
+              cx.context().mesh(cx.sharding(0).mesh).axes[axis].name);
+      }
+  if (!reshards && !isExplicit)
+    return constrainAuto(cx, spec, mesh);
+  SpecResult<Sharding> asked = resolve(cx.context(), spec, mesh, rank);
+  if (!asked)
+    return reportSpecError(cx, asked.error, spec, mesh, rank)
+        .markParam("sharding");
+  return reshards ? reshardTo(cx, *asked) : assertSharding(cx, *asked, spec);
+}
+
+//===--- device_put -------------------------------------------------------===//
+
+static MemorySpace memoryOf(StringRef kind) {
+  return kind == "pinned_host" || kind == "Host" ? MemorySpace::Host
+         : kind == "Any"                         ? MemorySpace::Any
+                                                 : MemorySpace::Device;
+}
+
+/// The member of a MemorySpace, as a file or a printed program has it.
+static std::optional<StringRef> memorySpace(const Context &cx,
+                                            const Value &value) {
+  if (value.kind == Value::Enum && cx.str(value.text) == "MemorySpace")
+    return cx.str(value.text2);
+  if (value.kind != Value::OpaqueText && value.kind != Value::Str)
+    return std::nullopt;
+  StringRef text = cx.str(value.text);
+  if (!text.consume_front("MemorySpace."))
+    return std::nullopt;
+  return text;
+}
+
+/// One operand's type at its destination (device_put/types).
+static FailureOr<TypeId> putType(TypingContext &cx, unsigned i,
+                                 const Value &to) {
+  Context &types = cx.context();
+  Type type = cx.operand(i);
+  if (!type.isArray())
+    return cx.operandId(i);
+  if (std::optional<StringRef> space = memorySpace(types, to)) {
+    type.memory = memoryOf(*space);
+    return types.intern(type);
+  }
+  if (to.kind != Value::Sharding)
+    return cx.operandId(i); // A device, or none.
+  Sharding sharding = replicated(MeshId(), type.rank());
+  if (!to.elements.empty()) {
+    MeshId mesh =
+        cx.host().rewriteMesh(MeshId(static_cast<uint32_t>(to.integer)));
+    const PartitionSpec &spec =
+        cx.program().spec(cx.program().value(to.elements[0]));
+    SpecResult<Sharding> result = resolve(types, spec, mesh, type.rank());
+    if (!result)
+      return reportSpecError(cx, result.error, spec, mesh, type.rank())
+          .markParam("devices");
+    sharding = *result;
+  }
+  if (auto bad = checkDivisible(types, sharding, type.shape))
+    return reportSpecError(cx, *bad, sharding, type.shape)
+        .mark(i)
+        .markParam("devices");
+  type.sharding = sharding;
+  if (to.text.valid())
+    type.memory = memoryOf(types.str(to.text));
+  return types.intern(type);
+}
+
+static LogicalResult devicePutTypes(TypingContext &cx) {
+  const Value &devices = *cx.params<DevicePut>().devices;
+  if (devices.elements.size() != cx.numOperands())
+    return cx
+        .error(diag::ParamInvalid, "devices",
+               "has " + std::to_string(devices.elements.size()) +
+                   " destinations for " + std::to_string(cx.numOperands()) +
+                   " operands")
+        .markParam("devices");
+  SmallVector<TypeId, 4> types;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    FailureOr<TypeId> type =
+        putType(cx, i, cx.program().value(devices.elements[i]));
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+  }
+  if (failed(setResults(cx, types)))
+    return failure();
+  // What is only moved stays as undecided as it was.
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (types[i] == cx.operandId(i) && cx.operandTyped(i).open)
+      cx.setResult(i, types[i], true);
+  return success();
+}
+
+//===--- Rows -------------------------------------------------------------===//
+
+static const Primitive Rows[] = {
+    {.info = {"reshard", schemaOf<Reshard>},
+     .decode = decodeFor<Reshard, 1>,
+     .dims = sameDims,
+     .linearity = {Linearity::Jointly, 1},
+     .open = OpenRule::Custom,
+     .type = Custom{reshardTypes}},
+    {.info = {"sharding_constraint", schemaOf<Constraint>},
+     .decode = decodeFor<Constraint, 1>,
+     .dims = sameDims,
+     .linearity = {Linearity::Jointly, 1},
+     .open = OpenRule::Custom,
+     .type = Custom{constraintTypes}},
+    {.info = {"device_put", schemaOf<DevicePut>},
+     .decode = decodeFor<DevicePut, 0, AnyNumber>,
+     .dims = NoRule{NoRule::NotApplicable, "each operand has its own result"},
+     .linearity = {},
+     .open = OpenRule::Custom,
+     .type = Custom{devicePutTypes}}};
+
+ArrayRef<Primitive> shardtype::shardings() { return Rows; }
