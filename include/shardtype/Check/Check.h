@@ -57,6 +57,12 @@ struct Instance {
     BodyInputs inputs; // Which operand each input is.
   };
   std::vector<Held> bodies;
+  /// The fixes that were assumed in it, in order of their equations.
+  struct Assumed {
+    EqnId eqn;
+    Fix fix;
+  };
+  std::vector<Assumed> assumed;
   bool hadErrors = false;
   /// The sharding of a variable is open (spec 04, 8.2): it counts and prints as
   /// replicated.

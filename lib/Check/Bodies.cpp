@@ -1,0 +1,142 @@
+// Bodies.cpp - jaxprs inside equations, typed once per tuple of arguments.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Engine.h"
+#include "Findings.h"
+
+using namespace shardtype;
+
+std::vector<Val> Engine::runEntry(ArrayRef<Val> arguments) {
+  JaxprId id = program_.entry.jaxpr;
+  MeshId mesh = meshes().now();
+  if (!meshes().retyped() && program_.jaxpr(id).mesh.valid())
+    mesh = meshes().rewrite(program_.jaxpr(id).mesh);
+  out_.mesh = mesh;
+  out_.entryInstance = runInstance(id, arguments, mesh, false, {});
+  return instanceResults_[out_.entryInstance.index()].vals;
+}
+
+InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
+                               bool backward, BodyInputs bodyInputs) {
+  const Jaxpr &jaxpr = program_.jaxpr(id);
+  InstanceId instance(out_.instances.size());
+  out_.instances.emplace_back();
+  instanceResults_.emplace_back();
+
+  ActiveFrame frame;
+  frame.parent = frame_;
+  frame.id = id;
+  frame.jaxpr = &jaxpr;
+  frame.instance = instance;
+  frame.mesh = mesh;
+  frame.backward = backward;
+  frame.inputs = bodyInputs;
+  frame.vals.resize(jaxpr.numVars);
+  for (uint32_t i = 0; i < jaxpr.numConsts; ++i)
+    frame.vals[i] =
+        Val(meshes().constant(program_.var(jaxpr.constvar(i)).type), 0);
+  std::copy(inputs.begin(), inputs.end(),
+            frame.vals.begin() + jaxpr.numConsts);
+  frame_ = &frame;
+  shared_->typed += jaxpr.numEqns;
+  if (shared_->typed <= out_.options.maxTyped) {
+    for (uint32_t i = 0; i < jaxpr.numEqns; ++i)
+      typeEqn(frame, jaxpr.eqn(i));
+  } else if (!shared_->limitReached) {
+    shared_->limitReached = true;
+    out_.diagnostics.add(
+        diag::InputLimit, {"the number of equations typed",
+                           std::to_string(out_.options.maxTyped)});
+  }
+  frame_ = frame.parent;
+  keepInstance(frame);
+  return instance;
+}
+
+void Engine::keepInstance(ActiveFrame &frame) {
+  Instance &kept = out_.instances[frame.instance.index()];
+  kept.jaxpr = frame.id;
+  kept.mesh = frame.mesh;
+  kept.hadErrors = frame.hadErrors;
+  kept.bodies = std::move(frame.held);
+  kept.assumed = std::move(frame.assumed);
+  kept.types.reserve(frame.vals.size());
+  bool anyOpen = false;
+  for (Val val : frame.vals) {
+    kept.types.push_back(val.type());
+    anyOpen |= val.is(Val::Open);
+  }
+  if (anyOpen)
+    for (Val val : frame.vals)
+      kept.open.push_back(val.is(Val::Open));
+  InstanceResults &results = instanceResults_[frame.instance.index()];
+  for (Atom out : frame.jaxpr->outs) {
+    Val val = out.isLiteral() ? literal(out.literal()) : frame.val(out.var());
+    results.vals.push_back(val);
+    results.typed.push_back({val.type(), val.is(Val::Open)});
+  }
+}
+
+TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
+                                  BodyInputs inputs) {
+  const Jaxpr &jaxpr = program_.jaxpr(id);
+  MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
+  SmallVector<Val, 16> vals;
+  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(),
+                                   running_.backward};
+  for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
+    Val val;
+    if (TypeId recorded = binder(id, i); recorded.valid()) {
+      val = Val(recorded, 0);
+    } else if (i < args.size()) {
+      val = Val(args[i].type, args[i].open ? Val::Open : 0u);
+    }
+    if (unsigned at = inputs.operand(i); at < running_.operands.size()) {
+      uint32_t flags = running_.operands[at].flags();
+      val = val.with(flags & (Val::Guess | Val::Assumed));
+      if (val.is(Val::Open))
+        val = val.with(flags & Val::Tainted);
+    }
+    vals.push_back(val);
+    key.push_back(val.key());
+  }
+  uint64_t hash = WordTable::hash(key);
+  uint32_t found = instanceTable_.find(key, hash);
+  InstanceId instance(found);
+  if (found == WordTable::None) {
+    instance = runInstance(id, vals, bodyMesh, running_.backward, inputs);
+    instanceTable_.insert(key, hash, instance.raw());
+  }
+  running_.bodies.push_back({EqnId(), id, instance, inputs});
+  return {id, instance, instanceResults_[instance.index()].typed,
+          out_.instances[instance.index()].hadErrors};
+}
+
+std::vector<Typed> Engine::tryBody(JaxprId body, ArrayRef<Typed> args,
+                                   MeshId mesh) {
+  if (!findings_)
+    return {}; // Trials in trials would multiply.
+  CheckedProgram scratch(program_);
+  scratch.options = out_.options;
+  Engine trial(*this, scratch);
+  // Recorded types inside the body are for the recorded arguments.
+  trial.typing_.retyped = true;
+  trial.running_.backward = running_.backward;
+  Body tried = trial.typeBody(body, args, mesh, {});
+  if (tried.hadErrors)
+    return {};
+  for (Typed result : tried.results)
+    if (!result.type.valid())
+      return {};
+  return tried.results.vec();
+}
+
+TypeId Engine::binder(JaxprId body, unsigned input) {
+  const Jaxpr &jaxpr = program_.jaxpr(body);
+  if (typing_.retyped || input >= jaxpr.numInputs)
+    return TypeId();
+  return program_.var(jaxpr.input(input)).type;
+}
+
+MeshId Engine::rewriteMesh(MeshId recorded) {
+  return meshes().rewrite(recorded);
+}

@@ -1,0 +1,99 @@
+// Check.cpp - types every equation of a program.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Arguments.h"
+#include "shardtype/IR/Verifier.h"
+
+using namespace shardtype;
+
+/// Bodies nest on the machine's stack, so there is an end whatever is asked.
+static constexpr unsigned DeepestNesting = 1024;
+
+StringRef shardtype::str(Basis basis) {
+  constexpr StringRef Names[] = {"derived", "matched", "guess"};
+  return Names[static_cast<unsigned>(basis)];
+}
+
+TypeId CheckedProgram::type(InstanceId instance, VarId var) const {
+  if (!instance.valid())
+    return program->var(var).type;
+  const Instance &in = instances[instance.index()];
+  return in.types[var.raw() - program->jaxpr(in.jaxpr).firstVar];
+}
+
+TypeId CheckedProgram::type(InstanceId instance, Atom atom) const {
+  return atom.isLiteral() ? program->literal(atom.literal()).type
+                          : type(instance, atom.var());
+}
+
+InstanceId CheckedProgram::body(InstanceId instance, EqnId eqn,
+                                JaxprId body) const {
+  if (!instance.valid())
+    return InstanceId();
+  const std::vector<Instance::Held> &held = instances[instance.index()].bodies;
+  auto at = std::lower_bound(
+      held.begin(), held.end(), eqn,
+      [](const Instance::Held &h, EqnId id) { return h.eqn < id; });
+  // A body that was typed again has the later types.
+  InstanceId found;
+  for (; at != held.end() && at->eqn == eqn; ++at)
+    if (at->body == body)
+      found = at->instance;
+  return found;
+}
+
+/// Equations of every jaxpr that the entry reaches, each once.
+static uint64_t countEquations(const Program &program) {
+  std::vector<bool> seen(program.jaxprs.size());
+  std::vector<JaxprId> todo = {program.entry.jaxpr};
+  llvm::DenseSet<ParamsId> params;
+  uint64_t count = 0;
+  while (!todo.empty()) {
+    JaxprId id = todo.back();
+    todo.pop_back();
+    if (seen[id.index()])
+      continue;
+    seen[id.index()] = true;
+    const Jaxpr &jaxpr = program.jaxpr(id);
+    count += jaxpr.numEqns;
+    for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+      ParamsId list = program.eqn(jaxpr.eqn(i)).params;
+      if (!params.insert(list).second)
+        continue;
+      for (const Param &param : program.params(list))
+        forEachJaxpr(program, param.value,
+                     [&](JaxprId body) { todo.push_back(body); });
+    }
+  }
+  return count;
+}
+
+CheckedProgram shardtype::check(const Program &program,
+                                const PrimitiveSet &primitives,
+                                const CheckOptions &options) {
+  CheckedProgram out(program);
+  out.options = options;
+  if (failed(verify(program, out.diagnostics,
+                    std::min(options.maxDepth, DeepestNesting))))
+    return out;
+  out.equations = countEquations(program);
+  Findings findings(program, out);
+  Engine engine(program, primitives, out, &findings);
+  Meshes &meshes = engine.meshes();
+  out.retyped = meshes.retyped();
+  out.recordedMesh = meshes.recorded();
+  if (meshes.retyped() && !meshes.now().valid() && !options.mesh.valid()) {
+    out.diagnostics.add(diag::OptionInvalid,
+                        {"--in needs a mesh: the program was traced without "
+                         "one, so give --mesh"});
+    return out;
+  }
+  std::vector<Val> arguments =
+      argumentValues(program, meshes, out, findings);
+  for (Val argument : arguments)
+    out.argumentTypes.push_back(argument.type());
+  std::vector<Val> results = engine.runEntry(arguments);
+  out.typed = engine.typedEquations();
+  takeResults(engine, results, findings);
+  findings.finish();
+  return out;
+}

@@ -1,0 +1,134 @@
+// Choices.cpp - `--choose`: another way out than the first.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Findings.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace shardtype;
+
+/// Is `shown` the file `name`, or does it end with it at a slash?
+static bool sameFile(StringRef file, StringRef name) {
+  if (!file.ends_with(name))
+    return false;
+  return file.size() == name.size() ||
+         file[file.size() - name.size() - 1] == '/';
+}
+
+/// `model.py:41` and `model.py:41:12` (columns as printed, from 1) against the
+/// innermost frame of a finding; anything else is an equation's path.
+bool Findings::fits(const Choice &choice, const Diagnostic &d) const {
+  if (choice.place == d.path)
+    return true;
+  ArrayRef<FrameId> frames = program_.stack(d.stack);
+  if (frames.empty())
+    return false;
+  const Frame &frame = program_.frames[frames.front().index()];
+  StringRef file = context_.str(frame.file);
+  auto [name, last] = StringRef(choice.place).rsplit(':');
+  unsigned number = 0;
+  if (last.getAsInteger(10, number))
+    return false;
+  if (number == frame.line && sameFile(file, name))
+    return true;
+  auto [file2, line] = name.rsplit(':');
+  unsigned lineNumber = 0;
+  return !line.getAsInteger(10, lineNumber) && lineNumber == frame.line &&
+         number == frame.column + 1 && sameFile(file, file2);
+}
+
+void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
+                           Diagnostic &d) {
+  if (d.fixes.empty())
+    return;
+  for (unsigned i = 0; i < out_.options.choices.size(); ++i) {
+    const Choice &choice = out_.options.choices[i];
+    if (!fits(choice, d))
+      continue;
+    std::string miss;
+    bool chosen = choice.operand < 0
+                      ? chooseResult(frame, id, choice, d, miss)
+                      : chooseOperand(engine, frame, id, choice, d, miss);
+    if (chosen)
+      ++choiceUses_[i];
+    else if (choiceMisses_[i].empty())
+      choiceMisses_[i] = miss;
+  }
+}
+
+static void assumeOnly(Diagnostic &d, const Fix &chosen) {
+  for (Fix &fix : d.fixes)
+    fix.assumed = &fix == &chosen;
+}
+
+bool Findings::chooseResult(ActiveFrame &frame, EqnId id, const Choice &choice,
+                            Diagnostic &d, std::string &miss) {
+  std::string list;
+  for (Fix &fix : d.fixes) {
+    if (!fix.type.valid() || !context_.type(fix.type).isArray())
+      continue;
+    const Type &type = context_.type(fix.type);
+    auto wanted =
+        resolve(context_, choice.spec, type.sharding.mesh, type.rank());
+    if (fix.operand < 0 && wanted && *wanted == type.sharding) {
+      assumeOnly(d, fix);
+      const Eqn &eqn = program_.eqn(id);
+      frame.val(program_.result(eqn, fix.result)) =
+          Val(fix.type, Val::Assumed);
+      return true;
+    }
+    if (fix.operand < 0)
+      list += (list.empty() ? "" : ", ") + fix.spec;
+  }
+  miss = str(context_, choice.spec) + " is none of the choices there: " + list;
+  return false;
+}
+
+bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
+                             const Choice &choice, Diagnostic &d,
+                             std::string &miss) {
+  const Eqn &eqn = program_.eqn(id);
+  unsigned at = choice.operand;
+  miss = "there is no array operand " + std::to_string(at) + " there";
+  if (at >= eqn.numOperands)
+    return false;
+  SmallVector<Val, 8> operands;
+  for (Atom atom : program_.operandsOf(eqn))
+    operands.push_back(atom.isLiteral() ? engine.literal(atom.literal())
+                                        : frame.val(atom.var()));
+  const Type type = context_.type(operands[at].type());
+  if (!type.isArray())
+    return false;
+  MeshId mesh = type.sharding.hasMesh() ? type.sharding.mesh
+                                        : engine.contextMesh(frame.mesh, eqn);
+  auto wanted = resolve(context_, choice.spec, mesh, type.rank());
+  miss = str(context_, choice.spec) + " is no sharding of operand " +
+         std::to_string(at) + ", " + str(context_, operands[at].type());
+  if (!wanted || checkDivisible(context_, *wanted, type.shape))
+    return false;
+  TypeId before = operands[at].type();
+  TypeId after = context_.withSharding(before, *wanted);
+  operands[at] = Val(after, 0);
+  Outcome outcome = engine.rerun(
+      id, operands, engine.contextMesh(frame.mesh, eqn), frame.backward);
+  miss = "with operand " + std::to_string(at) + " as " +
+         str(context_, choice.spec) + " there is still an error";
+  if (outcome.is(Outcome::Failed))
+    return false;
+  for (unsigned i = 0; i < eqn.numResults; ++i)
+    frame.val(program_.result(eqn, i)) =
+        engine.result(outcome, i).with(Val::Assumed);
+  Fix fix;
+  fix.operand = at;
+  fix.type = after;
+  fix.spec = str(context_, toSpec(context_, *wanted));
+  fix.code = "reshard({0}, " + fix.spec + ")";
+  fix.communication = reshardCost(context_, before, after);
+  auto same = llvm::find_if(d.fixes, [&](const Fix &known) {
+    return known.operand == fix.operand && known.type == fix.type;
+  });
+  if (same == d.fixes.end()) {
+    d.fixes.push_back(std::move(fix));
+    same = d.fixes.end() - 1;
+  }
+  assumeOnly(d, *same);
+  return true;
+}

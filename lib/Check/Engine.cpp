@@ -1,0 +1,484 @@
+// Engine.cpp - types equations, each distinct one once.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A jaxpr is typed per instance: for one tuple of argument types, one context
+// mesh, inside or outside of a backward pass. Its variables are consecutive, so
+// their types lie in one flat array, a word each (see Val). For an equation the
+// words of its operands, its primitive, parameters and context are the key of
+// an outcome: the words of its results, the findings and the bodies it holds.
+// A program of repeated layers therefore runs every rule once, and all other
+// equations cost a look-up. A rule that types a body comes back here through
+// `typeBody`, so the stack is as deep as bodies nest, whatever their length.
+//
+// An outcome that rests on recorded types (parameters that a text hides, shapes
+// for recovery) is kept under a longer key, behind a placeholder that says so.
+//
+// Where nothing is re-typed, operands have their recorded types; results are
+// compared with the recorded ones, which stand (spec 01, 5.5).
+#include "Engine.h"
+#include "Findings.h"
+
+using namespace shardtype;
+
+/// Words in front of the operands in an outcome's key.
+static constexpr unsigned KeyHead = 4;
+
+Engine::Shared::Shared(const Program &program, const PrimitiveSet &primitives,
+                       const CheckOptions &options)
+    : meshes(program, options) {
+  Context &cx = program.context();
+  for (const PrimitiveRef &used : program.primitives)
+    rows.push_back(primitives.find(cx.str(used.name)));
+}
+
+Engine::Engine(const Program &program, const PrimitiveSet &primitives,
+               CheckedProgram &out, Findings *findings)
+    : program_(program), context_(program.context()), primitives_(primitives),
+      out_(out), findings_(findings),
+      shared_(std::make_shared<Shared>(program, primitives, out.options)) {
+  typing_.jax = out.options.jax;
+  typing_.retyped = shared_->meshes.retyped();
+  typing_.constraintsReshard =
+      out.options.constraints == Constraints::Reshard;
+  typing_.ignoreUnitAxes = out.options.ignoreUnitAxes;
+}
+
+Engine::Engine(Engine &parent, CheckedProgram &out)
+    : program_(parent.program_), context_(parent.context_),
+      primitives_(parent.primitives_), out_(out), findings_(nullptr),
+      shared_(parent.shared_), typing_(parent.typing_) {}
+
+Engine::~Engine() = default;
+
+//===--- Equations --------------------------------------------------------===//
+
+const Engine::InfoState &Engine::infoState(EqnInfoId id) {
+  static const InfoState None;
+  if (!id.valid())
+    return None;
+  std::vector<InfoState> &infos = shared_->infos;
+  if (id.index() >= infos.size())
+    infos.resize(std::max<size_t>(id.index() + 1, infos.size() * 2));
+  InfoState &state = infos[id.index()];
+  if (state.known)
+    return state;
+  const EqnInfo &info = program_.info(id);
+  state.known = true;
+  state.ownMesh = info.hasContextMesh;
+  if (info.hasContextMesh)
+    state.mesh = meshes().rewrite(info.contextMesh);
+  if (meshes().retyped() && info.nameStack.valid())
+    state.backward = backwardEffect(context_.str(info.nameStack));
+  return state;
+}
+
+MeshId Engine::contextMesh(MeshId mesh, const Eqn &eqn) {
+  const InfoState &info = infoState(eqn.info);
+  return info.ownMesh ? info.mesh : mesh;
+}
+
+Val Engine::literal(LiteralId id) {
+  std::vector<Val> &known = shared_->literals;
+  if (id.index() >= known.size()) {
+    size_t size = std::max<size_t>(id.index() + 1, known.size() * 2);
+    known.resize(size);
+    shared_->literalKnown.resize(size);
+  }
+  if (!shared_->literalKnown[id.index()]) {
+    shared_->literalKnown[id.index()] = true;
+    known[id.index()] =
+        Val(meshes().constant(program_.literal(id).type), 0);
+  }
+  return known[id.index()];
+}
+
+void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
+  const Eqn &eqn = program_.eqns[id.index()];
+  const InfoState &info = infoState(eqn.info);
+  MeshId mesh = info.ownMesh ? info.mesh : frame.mesh;
+  bool backward = info.backward == BackwardEffect::Inherit
+                      ? frame.backward
+                      : info.backward == BackwardEffect::Backward;
+  frame.current = id;
+  key_.clear();
+  key_.push_back(eqn.primitive | (backward ? 1u << 16 : 0));
+  key_.push_back(eqn.params.raw());
+  key_.push_back(mesh.raw());
+  key_.push_back(eqn.numResults);
+  uint32_t flags = backward ? Val::Guess : 0u;
+  bool poison = false;
+  for (Atom atom : program_.operandsOf(eqn)) {
+    Val val = atom.isLiteral() ? literal(atom.literal()) : frame.val(atom.var());
+    flags |= val.flags();
+    poison |= val.poison();
+    key_.push_back(val.key());
+  }
+  if (poison)
+    return poisonResults(frame, eqn, mesh);
+
+  uint32_t at = outcomeTable_.find(key_, WordTable::hash(key_));
+  if (at == WordTable::None || outcomes_[at].is(Outcome::Placeholder))
+    at = lookUp(id, mesh, backward);
+  const Outcome outcome = outcomes_[at]; // A copy: reports may run rows.
+  bindResults(frame, id, outcome,
+              outcome.is(Outcome::Assumed) ? Val::Assumed
+                                           : flags & Val::Assumed);
+  for (unsigned i = 0; i < outcome.numBodies; ++i) {
+    Instance::Held held = heldBodies_[outcome.bodies + i];
+    held.eqn = id;
+    frame.held.push_back(held);
+  }
+  if (outcome.flags & (Outcome::Failed | Outcome::BodyErrors) &&
+      !(flags & Val::Guess))
+    frame.hadErrors = true;
+  if (findings_ && backward)
+    findings_->backward(frame, id);
+  if (findings_ && (outcome.findings >= 0 || outcome.is(Outcome::Unknown)))
+    findings_->report(*this, frame, id, outcome, flags);
+}
+
+void Engine::bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
+                         uint32_t flags) {
+  const Eqn &eqn = program_.eqns[id.index()];
+  for (unsigned i = 0; i < eqn.numResults; ++i) {
+    Val val = result(outcome, i).with(flags);
+    TypeId recorded = recordedType(eqn, i);
+    if (!typing_.retyped && recorded.valid()) {
+      if (val.type() != recorded && findings_ && !val.poison() &&
+          !outcome.is(Outcome::Failed) && !matches(val.type(), recorded))
+        findings_->binderMismatch(*this, frame, id, i, val.type(), recorded);
+      val = Val(recorded, val.flags() & Val::Assumed);
+    }
+    frame.val(program_.result(eqn, i)) = val;
+  }
+}
+
+bool Engine::matches(TypeId a, TypeId b) {
+  auto [it, isNew] = matched_.try_emplace({a, b}, false);
+  if (isNew)
+    it->second = typematch(context_, a, b);
+  return it->second;
+}
+
+/// The type with its dims whole on a mesh.
+static TypeId wholeOn(Context &cx, TypeId type, MeshId mesh) {
+  if (!cx.type(type).isArray())
+    return type;
+  return cx.withSharding(type, replicated(mesh, cx.type(type).rank()));
+}
+
+void Engine::poisonResults(ActiveFrame &frame, const Eqn &eqn, MeshId mesh) {
+  ++out_.notChecked;
+  for (unsigned i = 0; i < eqn.numResults; ++i) {
+    TypeId recorded = recordedType(eqn, i);
+    Val val; // Poison, unless the shape is known.
+    if (recorded.valid() && typing_.retyped)
+      val = Val(wholeOn(context_, recorded, mesh), Val::Open | Val::Tainted);
+    else if (recorded.valid())
+      val = Val(recorded, 0);
+    frame.val(program_.result(eqn, i)) = val;
+  }
+}
+
+//===--- Outcomes ---------------------------------------------------------===//
+
+/// The outcome for the key that `key_` holds, which is not there in its plain
+/// form.
+uint32_t Engine::lookUp(EqnId id, MeshId mesh, bool backward) {
+  const Eqn &eqn = program_.eqns[id.index()];
+  // Running a row may type other equations, which use the same scratch.
+  SmallVector<uint32_t, 32> key(key_);
+  uint64_t hash = WordTable::hash(key);
+  SmallVector<uint32_t, 32> longKey(key);
+  for (unsigned i = 0; i < eqn.numResults; ++i)
+    longKey.push_back(recordedType(eqn, i).raw());
+  uint64_t longHash = WordTable::hash(longKey);
+  bool known = outcomeTable_.find(key, hash) != WordTable::None;
+  if (known)
+    if (uint32_t at = outcomeTable_.find(longKey, longHash);
+        at != WordTable::None)
+      return at;
+  SmallVector<Val, 16> operands;
+  for (uint32_t word : ArrayRef(key).drop_front(KeyHead))
+    operands.push_back(Val(word));
+  uint32_t at = runRow(id, operands, mesh, backward);
+  if (!outcomes_[at].is(Outcome::NeedsRecorded)) {
+    outcomeTable_.insert(key, hash, at);
+    return at;
+  }
+  if (!known) {
+    outcomeTable_.insert(key, hash, outcomes_.size());
+    outcomes_.emplace_back().flags = Outcome::Placeholder;
+  }
+  outcomeTable_.insert(longKey, longHash, at);
+  return at;
+}
+
+Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh,
+                      bool backward) {
+  return outcomes_[runRow(id, operands, mesh, backward)];
+}
+
+uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh,
+                        bool backward) {
+  const Eqn &eqn = program_.eqns[id.index()];
+  const Primitive *row = this->row(eqn);
+  SmallVector<Val, 4> results(eqn.numResults);
+  Outcome outcome;
+  std::vector<Instance::Held> bodies;
+  if (!hasRule(row)) {
+    outcome.unknown = program_.primitives[eqn.primitive].name;
+  } else {
+    // A body's equations run rows while this one does.
+    Running running{operands, backward, {}};
+    std::swap(running, running_);
+    outcome = runKnown(*row, eqn, mesh, results);
+    std::swap(running, running_);
+    bodies = std::move(running.bodies);
+  }
+  if (outcome.unknown.valid()) {
+    outcome.flags = Outcome::Unknown | Outcome::NeedsRecorded;
+    unknownResults(eqn, mesh, results);
+  }
+  uint32_t guess = backward ? Val::Guess : 0u;
+  for (Val operand : operands)
+    guess |= operand.flags() & Val::Guess;
+  outcome.results = resultWords_.size();
+  for (Val val : results)
+    resultWords_.push_back(val.with(guess).raw());
+  outcome.bodies = heldBodies_.size();
+  outcome.numBodies = bodies.size();
+  heldBodies_.insert(heldBodies_.end(), bodies.begin(), bodies.end());
+  outcomes_.push_back(outcome);
+  return outcomes_.size() - 1;
+}
+
+bool shardtype::hasRule(const Primitive *row) {
+  if (!row || !row->decode)
+    return false;
+  const auto *custom = std::get_if<Custom>(&row->type);
+  return !custom || custom->all;
+}
+
+void Engine::unknownResults(const Eqn &eqn, MeshId mesh,
+                            MutableArrayRef<Val> results) {
+  bool asRecorded = !typing_.retyped || out_.options.assumeDeclared;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    TypeId recorded = recordedType(eqn, i);
+    if (!recorded.valid())
+      continue;
+    if (!typing_.retyped)
+      results[i] = Val(recorded, 0);
+    else if (asRecorded)
+      results[i] = Val(meshes().argument(recorded), 0);
+    else
+      results[i] =
+          Val(wholeOn(context_, recorded, mesh), Val::Open | Val::Tainted);
+  }
+}
+
+Outcome Engine::runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
+                         MutableArrayRef<Val> results) {
+  SmallVector<Typed, 8> operands;
+  for (Val val : running_.operands)
+    operands.push_back({val.type(), val.is(Val::Open)});
+  resolveOpen(context_, row, operands);
+  TypingContext cx(context_, program_, row, eqn.params, operands, mesh,
+                   eqn.numResults, typing_, *this);
+  SmallVector<TypeId, 4> recorded;
+  for (unsigned i = 0; i < eqn.numResults; ++i)
+    recorded.push_back(recordedType(eqn, i));
+  cx.setRecordedResults(recorded);
+  bool failedRule = failed(cx.run());
+  Outcome outcome;
+  if (!cx.unknown().empty()) {
+    outcome.unknown = context_.intern(cx.unknown());
+    return outcome;
+  }
+  assert((!failedRule || !cx.diagnostics().empty()) &&
+         "a rule fails only after it has reported why");
+
+  (void)failedRule;
+  bool assumed = false;
+  for (Diagnostic &d : cx.diagnostics()) {
+    nameAxisMode(cx, d);
+    for (const Typed &operand : operands)
+      d.operandTypes.push_back(operand.type);
+    if (d.level == Level::Error)
+      outcome.flags |= Outcome::Failed;
+    for (const Fix &fix : d.fixes)
+      assumed |= fix.assumed;
+  }
+  if (assumed)
+    outcome.flags |= Outcome::Assumed;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    Typed found = cx.results()[i];
+    uint32_t flags = 0;
+    if (found.type.valid())
+      flags = resultFlags(cx, found, i);
+    else
+      found.type = recoveredType(cx, eqn, i, flags);
+    results[i] = Val(found.type, flags);
+  }
+  for (const Instance::Held &held : running_.bodies)
+    if (out_.instances[held.instance.index()].hadErrors)
+      outcome.flags |= Outcome::BodyErrors;
+  if (cx.usedRecorded())
+    outcome.flags |= Outcome::NeedsRecorded;
+  if (!cx.diagnostics().empty()) {
+    outcome.findings = findingLists_.size();
+    findingLists_.push_back(std::move(cx.diagnostics()));
+  }
+  return outcome;
+}
+
+/// Two meshes that differ in the kinds of axes only: the operand was not cast
+/// on entry of a region (structure/context.2).
+void Engine::nameAxisMode(TypingContext &cx, Diagnostic &d) {
+  if (d.code != diag::MeshContext || d.marks.empty())
+    return;
+  unsigned operand = d.marks.front().index;
+  const Mesh own = context_.meshOrEmpty(cx.sharding(operand).mesh);
+  Mesh here = context_.meshOrEmpty(cx.mesh());
+  if (own.rank() != here.rank())
+    return;
+  for (unsigned axis = 0; axis < here.rank(); ++axis)
+    if (own.axes[axis].name != here.axes[axis].name ||
+        own.axes[axis].size != here.axes[axis].size)
+      return;
+  d.code = diag::AxisModeMismatch;
+  d.message = formatDiag(d.code, {std::to_string(operand),
+                                  shortMesh(context_, own),
+                                  shortMesh(context_, here)});
+  Fix fix;
+  fix.operand = operand;
+  Sharding cast = onMesh(context_, cx.sharding(operand), cx.mesh());
+  fix.type = context_.withSharding(cx.operandId(operand), cast);
+  fix.spec = str(context_, toSpec(context_, cast));
+  fix.code = "reshard({0}, " + fix.spec + ")";
+  d.fixes.push_back(std::move(fix));
+}
+
+//===--- Open shardings and recovery --------------------------------------===//
+
+const Value *shardtype::givenSharding(const Program &program, ParamsId params) {
+  for (StringRef key : {"out_sharding", "sharding", "dst_sharding"}) {
+    ValueId id = program.param(params, key);
+    if (id.valid() && program.value(id).kind == Value::Sharding)
+      return &program.value(id);
+  }
+  return nullptr;
+}
+
+/// Flags of a result that has a type (structure/open).
+uint32_t Engine::resultFlags(TypingContext &cx, Typed found, unsigned i) {
+  const Type &type = context_.type(found.type);
+  uint32_t flags = 0;
+  for (const Instance::Held &held : running_.bodies) {
+    const std::vector<Val> &outs =
+        instanceResults_[held.instance.index()].vals;
+    if (outs.size() == cx.numResults())
+      flags |= outs[i].flags() & (Val::Guess | Val::Assumed);
+  }
+  if (cx.primitive().open == OpenRule::Custom) {
+    if (found.open)
+      flags |= Val::Open;
+  } else if (type.isArray() && type.rank() != 0 &&
+             isOpenResult(cx.primitive().open, cx)) {
+    flags |= Val::Open;
+  }
+  bool tainted = false;
+  for (Val operand : running_.operands)
+    tainted |= operand.is(Val::Tainted);
+  // An operation that maps an undecided value to a new one decides nothing.
+  if (tainted && cx.primitive().open == OpenRule::Opaque &&
+      !givenSharding(program_, cx.paramsId()))
+    flags |= Val::Open;
+  if (tainted && flags & Val::Open)
+    flags |= Val::Tainted;
+  return flags;
+}
+
+bool Engine::isOpenResult(OpenRule rule, const TypingContext &cx) const {
+  bool anyOpen = false, onlyOpen = true;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    const Type &type = cx.operand(i);
+    if (!type.isArray() || type.rank() == 0)
+      continue;
+    bool open = running_.operands[i].is(Val::Open);
+    anyOpen |= open;
+    onlyOpen &= open;
+  }
+  bool retyped = shared_->meshes.retyped();
+  switch (rule) {
+  case OpenRule::Pointwise:
+  case OpenRule::Strict:
+    return anyOpen && onlyOpen; // structure/open.2
+  case OpenRule::Builder:
+    return onlyOpen && (retyped || anyOpen) &&
+           !givenSharding(program_, cx.paramsId()); // structure/open.1
+  case OpenRule::Opaque:
+  case OpenRule::Custom:
+    return false;
+  }
+  llvm_unreachable("every rule is named");
+}
+
+void shardtype::resolveOpen(Context &cx, const Primitive &row,
+                            MutableArrayRef<Typed> operands) {
+  if (row.open != OpenRule::Strict)
+    return;
+  const Typed *first = nullptr;
+  bool anyOpen = false;
+  for (const Typed &operand : operands) {
+    const Type &type = cx.type(operand.type);
+    if (!type.isArray() || type.rank() == 0)
+      continue;
+    anyOpen |= operand.open;
+    if (!operand.open && !first && type.sharding.hasMesh())
+      first = &operand;
+  }
+  if (!anyOpen || !first)
+    return;
+  const Type from = cx.type(first->type);
+  for (Typed &operand : operands) {
+    const Type &type = cx.type(operand.type);
+    if (!operand.open || !type.isArray() || type.rank() != from.rank())
+      continue;
+    Sharding sharding = replicated(from.sharding.mesh, type.rank());
+    for (unsigned d = 0; d < type.rank(); ++d)
+      if (type.shape[d] == from.shape[d])
+        sharding.dims[d] = from.sharding.dims[d];
+    sharding.reduced = from.sharding.reduced;
+    operand = {cx.withSharding(operand.type, sharding), false};
+  }
+}
+
+/// The type a result goes on with after an error that gave it none
+/// (structure/recovery). Invalid: not even its shape is known.
+TypeId Engine::recoveredType(TypingContext &cx, const Eqn &eqn, unsigned i,
+                             uint32_t &flags) {
+  TypeId recorded = cx.recordedResult(i);
+  if (!typing_.retyped && recorded.valid())
+    return recorded;
+  MeshId mesh = cx.ruleMesh();
+  TypeId whole;
+  if (cx.haveShape() && i == 0)
+    whole = cx.composed(replicated(mesh, cx.resultShape().size()));
+  else if (recorded.valid())
+    whole = wholeOn(context_, recorded, mesh);
+  if (!whole.valid())
+    return TypeId();
+  const Type &type = context_.type(whole);
+  if (const Value *given = givenSharding(program_, eqn.params);
+      given && type.isArray()) {
+    MeshId on = meshes().rewrite(MeshId(static_cast<uint32_t>(given->integer)));
+    auto sharding = resolve(context_,
+                            program_.spec(program_.value(given->elements[0])),
+                            on, type.rank());
+    if (sharding && !checkDivisible(context_, *sharding, type.shape))
+      return context_.withSharding(whole, *sharding);
+  }
+  flags = Val::Open | Val::Tainted;
+  return whole;
+}

@@ -1,0 +1,93 @@
+// Retype.cpp - what becomes of recorded meshes and types under re-typing.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Retype.h"
+
+using namespace shardtype;
+
+/// The mesh a trace was made under: its context's, else the first one that an
+/// argument's type names.
+static MeshId meshOfTrace(const Program &program) {
+  Context &cx = program.context();
+  const Jaxpr &jaxpr = program.jaxpr(program.entry.jaxpr);
+  for (MeshId mesh : {jaxpr.mesh, program.contextMeshAtTop})
+    if (MeshId id = cx.forTypes(mesh); id.valid())
+      return id;
+  for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
+    TypeId type = program.var(jaxpr.input(i)).type;
+    if (type.valid() && cx.type(type).isArray() &&
+        cx.type(type).sharding.hasMesh())
+      return cx.type(type).sharding.mesh;
+  }
+  return MeshId();
+}
+
+Meshes::Meshes(const Program &program, const CheckOptions &options)
+    : program_(program), context_(program.context()),
+      retyped_(options.retypes()), from_(meshOfTrace(program)), to_(from_) {
+  if (options.mesh.valid())
+    to_ = context_.forTypes(options.mesh);
+}
+
+MeshId shardtype::retypedMesh(Context &cx, MeshId recorded, MeshId from,
+                              MeshId to) {
+  // structure/retype.3: what the trace converted (Auto inside auto_axes, Manual
+  // inside shard_map) stays converted; all else is as on the new mesh.
+  const Mesh was = cx.meshOrEmpty(recorded), base = cx.meshOrEmpty(from);
+  Mesh result = cx.meshOrEmpty(to);
+  for (MeshAxis &axis : result.axes) {
+    std::optional<unsigned> inWas = was.find(axis.name),
+                            inBase = base.find(axis.name);
+    if (inWas && inBase && was.axes[*inWas].type != base.axes[*inBase].type)
+      axis.type = was.axes[*inWas].type;
+  }
+  return result.empty() ? MeshId() : cx.forTypes(cx.intern(result));
+}
+
+MeshId Meshes::rewrite(MeshId recorded) {
+  if (!recorded.valid() && !retyped_)
+    return recorded;
+  auto [it, isNew] = rewritten_.try_emplace(recorded, MeshId());
+  if (!isNew)
+    return it->second;
+  MeshId mesh = retyped_ ? retypedMesh(context_, recorded, from_, to_)
+                         : context_.forTypes(recorded);
+  return rewritten_[recorded] = mesh;
+}
+
+MeshId Meshes::ofBody(MeshId recorded, MeshId caller) {
+  if (program_.fromText && !recorded.valid())
+    return caller;
+  return rewrite(recorded);
+}
+
+TypeId Meshes::constant(TypeId recorded) {
+  if (!retyped_ || !recorded.valid())
+    return recorded;
+  const Type &type = context_.type(recorded);
+  if (!type.isArray() || !type.sharding.hasMesh())
+    return recorded;
+  return context_.withSharding(
+      recorded,
+      onMesh(context_, type.sharding, rewrite(type.sharding.mesh)));
+}
+
+TypeId Meshes::argument(TypeId recorded) {
+  if (!retyped_ || !recorded.valid())
+    return recorded;
+  const Type &type = context_.type(recorded);
+  if (!type.isArray() || type.sharding.hasMesh())
+    return constant(recorded);
+  return context_.withSharding(recorded, replicated(to_, type.rank()));
+}
+
+BackwardEffect shardtype::backwardEffect(StringRef nameStack) {
+  size_t transposed = nameStack.rfind("transpose(");
+  size_t again = nameStack.rfind("rematted_computation");
+  if (transposed == StringRef::npos && again == StringRef::npos)
+    return BackwardEffect::Inherit;
+  // A name of the user's may contain either word; only the last one counts.
+  if (again == StringRef::npos ||
+      (transposed != StringRef::npos && transposed > again))
+    return BackwardEffect::Backward;
+  return BackwardEffect::Forward;
+}
