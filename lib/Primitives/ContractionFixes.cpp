@@ -81,16 +81,6 @@ static void offerScattered(ArrayRef<Sharding> forms, const AxisList &axes,
 
 //===--- Operands ---------------------------------------------------------===//
 
-namespace {
-/// An operand resharded, the result it leads to, and what it costs.
-struct Reshard {
-  unsigned operand;
-  Sharding to;
-  std::optional<Sharding> result;
-  uint64_t sent;
-};
-} // namespace
-
 /// An operand with other entries on some dims; axes that these need leave its
 /// other dims and sets.
 static std::optional<Sharding> withEntries(TypingContext &cx, unsigned operand,
@@ -120,32 +110,17 @@ static SmallVector<AxisList, 2> entriesOf(const Sharding &sharding,
   return entries;
 }
 
-/// Operand `i` takes the other's entries on its batch or contracting dims.
-static std::optional<Reshard>
-takeOthers(TypingContext &cx, const DotSides &sides, unsigned i, bool batch) {
+/// Proposes that operand `i` take the other's entries on its batch or
+/// contracting dims.
+static void offerOthers(TypingContext &cx, const DotSides &sides, unsigned i,
+                        bool batch, ErrorBuilder &error) {
   const DotDims &n = sides.numbers;
   ArrayRef<int64_t> own = batch ? n.lhsBatch : n.lhsContract;
   ArrayRef<int64_t> others = batch ? n.rhsBatch : n.rhsContract;
   if (i == 1)
     std::swap(own, others);
-  auto to = withEntries(cx, i, own, entriesOf(cx.sharding(1 - i), others));
-  if (!to)
-    return std::nullopt;
-  TypeId type = cx.context().withSharding(cx.operandId(i), *to);
-  uint64_t sent = totalSent(reshardCost(cx.context(), cx.operandId(i), type));
-  std::optional<Sharding> result = sides.inferred(
-      i == 0 ? *to : cx.sharding(0), i == 1 ? *to : cx.sharding(1));
-  return Reshard{i, std::move(*to), std::move(result), sent};
-}
-
-/// The cheapest first.
-static void offerReshards(llvm::MutableArrayRef<Reshard> reshards,
-                          ErrorBuilder &error) {
-  llvm::stable_sort(reshards, [](const Reshard &a, const Reshard &b) {
-    return a.sent < b.sent;
-  });
-  for (const Reshard &r : reshards)
-    error.fixOperand(r.operand, r.to, r.result ? &*r.result : nullptr);
+  if (auto to = withEntries(cx, i, own, entriesOf(cx.sharding(1 - i), others)))
+    error.fixOperand(i, *to);
 }
 
 //===--- Errors -----------------------------------------------------------===//
@@ -159,9 +134,7 @@ static void offerWhole(TypingContext &cx, const DotSides &sides, unsigned i,
   for (auto [l, r] : llvm::zip_equal(n.lhsContract, n.rhsContract))
     if (!cx.sharding(0).dims[l].empty() && !cx.sharding(1).dims[r].empty())
       to.dims[i == 0 ? l : r].clear();
-  std::optional<Sharding> result = sides.inferred(i == 0 ? to : cx.sharding(0),
-                                                  i == 1 ? to : cx.sharding(1));
-  error.fixOperand(i, to, result ? &*result : nullptr);
+  error.fixOperand(i, to);
 }
 
 void shardtype::offerDotResults(TypingContext &cx, const DotSides &sides,
@@ -188,11 +161,8 @@ void shardtype::offerDotResults(TypingContext &cx, const DotSides &sides,
 
 void shardtype::offerDotBatch(TypingContext &cx, const DotSides &sides,
                               ErrorBuilder &error) {
-  SmallVector<Reshard, 2> reshards;
   for (unsigned i : {1u, 0u})
-    if (auto reshard = takeOthers(cx, sides, i, /*batch=*/true))
-      reshards.push_back(std::move(*reshard));
-  offerReshards(reshards, error);
+    offerOthers(cx, sides, i, /*batch=*/true, error);
   if (anyUnreduced(cx))
     return;
   // Or the result is said: batch dims as either side has them.
@@ -214,31 +184,27 @@ void shardtype::offerDotDistinct(TypingContext &cx, const DotSides &sides,
     Sharding to = cx.sharding(i);
     for (int64_t d : i == 0 ? sides.lhsFree : sides.rhsFree)
       llvm::erase_if(to.dims[d], [&](uint8_t a) { return other.contains(a); });
-    std::optional<Sharding> result = sides.inferred(
-        i == 0 ? to : cx.sharding(0), i == 1 ? to : cx.sharding(1));
-    error.fixOperand(i, to, result ? &*result : nullptr);
+    error.fixOperand(i, to);
   }
 }
 
 void shardtype::offerDotPartial(TypingContext &cx, const DotSides &sides,
                                 const Sharding &asked, ErrorBuilder &error) {
+  const DotDims &n = sides.numbers;
   PartialAxes partial = partialAxes(sides, cx.sharding(0), cx.sharding(1));
-  SmallVector<Reshard, 2> reshards;
+  bool asAsked = false;
   for (unsigned i = 0; i < 2 && !partial.all; ++i) {
-    auto reshard = takeOthers(cx, sides, i, /*batch=*/false);
-    if (!reshard)
-      continue;
-    // Both sides now have the other's axes; that must be what was asked for.
+    // Both sides then have the other's axes; that must be what was asked for.
     AxisSet axes;
-    const DotDims &n = sides.numbers;
     for (int64_t d : i == 0 ? n.rhsContract : n.lhsContract)
       axes |= AxisSet::of(cx.sharding(1 - i).dims[d]);
     if (axes != asked.unreduced)
       continue;
-    reshard->result = asked;
-    reshards.push_back(std::move(*reshard));
+    offerOthers(cx, sides, i, /*batch=*/false, error);
+    asAsked = true;
   }
-  offerReshards(reshards, error);
+  if (asAsked)
+    return;
   Sharding result = withoutSets(asked);
   error.fix(result);
   result.unreduced = AxisSet::of(partial.axes);

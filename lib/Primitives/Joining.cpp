@@ -59,41 +59,6 @@ static std::optional<unsigned> firstPlaced(TypingContext &cx) {
   return std::nullopt;
 }
 
-/// Offers to reshard any one operand that alone differs from all others, the
-/// cheapest first.
-static ErrorBuilder
-reportDiffer(TypingContext &cx, diag::Code code, unsigned a, unsigned b,
-             llvm::function_ref<Sharding(Sharding)> result) {
-  ErrorBuilder error =
-      cx.error(code, cx.name(), cx.sharding(a), cx.sharding(b));
-  error.mark(a).mark(b);
-  SmallVector<std::pair<uint64_t, unsigned>, 4> odd;
-  SmallVector<Sharding, 4> targets;
-  for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    const Sharding *others = nullptr;
-    bool agree = true;
-    for (unsigned other = 0; other < cx.numOperands(); ++other) {
-      if (other == i || !cx.sharding(other).hasMesh())
-        continue;
-      others = others ? others : &cx.sharding(other);
-      agree &= *others == cx.sharding(other);
-    }
-    targets.push_back(others ? *others : cx.sharding(i));
-    if (!agree || !cx.sharding(i).hasMesh() || targets[i] == cx.sharding(i) ||
-        checkDivisible(cx.context(), targets[i], cx.shape(i)))
-      continue;
-    TypeId to = cx.context().withSharding(cx.operandId(i), targets[i]);
-    odd.push_back(
-        {totalSent(reshardCost(cx.context(), cx.operandId(i), to)), i});
-  }
-  llvm::stable_sort(odd, llvm::less_first());
-  for (auto [sent, i] : odd) {
-    Sharding then = result(targets[i]);
-    error.fixOperand(i, targets[i], &then);
-  }
-  return error;
-}
-
 /// All operands on a mesh have one sharding, which `result` turns into the
 /// result's.
 static FailureOr<Sharding>
@@ -104,8 +69,9 @@ commonSharding(TypingContext &cx, diag::Code code,
     return replicated(cx.mesh(), cx.resultShape().size());
   for (unsigned i = *first + 1; i < cx.numOperands(); ++i)
     if (cx.sharding(i).hasMesh() && cx.sharding(i) != cx.sharding(*first))
-      return reportDiffer(cx, code, *first, i,
-                          result);    // concatenate/sharding.2
+      return reportDiffer(
+          cx, cx.error(code, cx.name(), cx.sharding(*first), cx.sharding(i)),
+          *first, i);                 // concatenate/sharding.2
   return result(cx.sharding(*first)); // concatenate/sharding.1
 }
 

@@ -138,6 +138,24 @@ ErrorBuilder shardtype::refuseSets(TypingContext &cx, diag::Code code,
       .fixOperand(operand, withoutSets(cx.sharding(operand)));
 }
 
+ErrorBuilder shardtype::reportDiffer(TypingContext &cx, ErrorBuilder error,
+                                     unsigned a, unsigned b) {
+  error.mark(a).mark(b);
+  bool othersAgree = true;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    const Sharding &s = cx.sharding(i);
+    if (i == a || !s.hasMesh())
+      continue;
+    othersAgree &= s == cx.sharding(b);
+    if (s != cx.sharding(a) &&
+        !checkDivisible(cx.context(), cx.sharding(a), cx.shape(i)))
+      error.fixOperand(i, cx.sharding(a));
+  }
+  if (othersAgree && !checkDivisible(cx.context(), cx.sharding(b), cx.shape(a)))
+    error.fixOperand(a, cx.sharding(b));
+  return error;
+}
+
 //===--- Dimension maps ---------------------------------------------------===//
 
 DimMap::Dim shardtype::addFactor(DimMap &map, FactorRole role, int64_t size) {

@@ -51,6 +51,12 @@ std::optional<Sharding> soundSets(TypingContext &cx, Sharding partitions,
 /// offers to reshard it.
 ErrorBuilder refuseSets(TypingContext &cx, diag::Code code, unsigned operand);
 
+/// Completes an error about operands that must be sharded alike: `a` is the
+/// first on a mesh, `b` differs from it. Proposes that those which differ from
+/// `a` become like it, or `a` like all the others.
+ErrorBuilder reportDiffer(TypingContext &cx, ErrorBuilder error, unsigned a,
+                          unsigned b);
+
 //===--- Dimension maps ---------------------------------------------------===//
 
 /// A dim with a new factor of its own, or without one if its size is 1.

@@ -110,18 +110,6 @@ static bool isExplicit(TypingContext &cx, unsigned i) {
   return cx.context().meshOrEmpty(cx.sharding(i).mesh).anyExplicit();
 }
 
-/// Operand `i` is sharded otherwise than the first; resharding either helps if
-/// there are no others.
-static ErrorBuilder reportSortDiffer(TypingContext &cx, unsigned first,
-                                     unsigned i) {
-  ErrorBuilder error =
-      cx.error(diag::SortDiffer, cx.sharding(first), cx.sharding(i));
-  return error.mark(first)
-      .mark(i)
-      .fixOperand(i, cx.sharding(first))
-      .fixOperand(first, cx.sharding(i));
-}
-
 static LogicalResult checkSorted(TypingContext &cx, unsigned dim) {
   std::optional<unsigned> first;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
@@ -144,7 +132,9 @@ static LogicalResult checkSorted(TypingContext &cx, unsigned dim) {
           .fixOperand(i, withWholeDim(s, dim)); // sort/sharding.1
     first = first ? first : i;
     if (s != cx.sharding(*first))
-      return reportSortDiffer(cx, *first, i); // sort/sharding.2
+      return reportDiffer(
+          cx, cx.error(diag::SortDiffer, cx.sharding(*first), s), *first,
+          i); // sort/sharding.2
   }
   return success();
 }
