@@ -19,8 +19,8 @@ public:
   }
   TypeId binder(JaxprId, unsigned) override { return {}; }
   MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned,
-                                 const Sharding &) override {
+  std::optional<DiagNote> origin(const Body &, unsigned, const Sharding &,
+                                 int) override {
     return std::nullopt;
   }
 };
