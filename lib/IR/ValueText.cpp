@@ -177,7 +177,10 @@ void ValueText::printScalar(raw_ostream &os, const Value &v,
     os << (v.integer ? "True" : "False");
     return;
   case Value::Int:
-    os << v.integer;
+    if (v.text.valid())
+      os << text(v.text) << '(' << v.integer << ')';
+    else
+      os << v.integer;
     return;
   case Value::Complex:
     if (v.elements.size() == 2)

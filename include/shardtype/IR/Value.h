@@ -15,7 +15,7 @@ struct Value {
   enum Kind : uint8_t {
     None,
     Bool,        // integer
-    Int,         // integer
+    Int,         // integer; text: `np.int64` if a text printed it so
     BigInt,      // text: decimal digits of an int outside 64 bits
     Float,       // text: as printed; text2: bits in hex, if known
     Complex,     // elements: real and imaginary Float
