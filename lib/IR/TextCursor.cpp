@@ -8,6 +8,8 @@ using namespace shardtype;
 std::optional<SourceComment> shardtype::readSourceComment(StringRef comment) {
   SourceComment source;
   comment = comment.trim();
+  if (comment.empty())
+    return source;
   size_t open = comment.rfind(" (");
   if (open == StringRef::npos || !comment.ends_with(")"))
     return std::nullopt;

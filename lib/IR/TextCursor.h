@@ -50,6 +50,7 @@ private:
 };
 
 /// A comment's file, line, column and function; nothing if it is another one.
+/// JAX leaves the comment of an equation empty if it knows no source.
 struct SourceComment {
   StringRef file, function;
   uint32_t line = 0, column = 0;

@@ -124,7 +124,7 @@ LogicalResult TextParser::definition() {
   in_.skipBlanks();
   JaxprId id = definitionId(name, begin);
   if (syntax_.jaxprs[id.index()].defined)
-    return fail(begin, diag::JaxprRebound, {name.str()});
+    return fail(begin, "'" + name.str() + "' is defined twice");
   if (failed(jaxpr(id, {})))
     return llvm::failure();
   in_.skipBlanks();

@@ -30,16 +30,9 @@ LogicalResult TextResolver::resolve() {
 void TextResolver::findPlaces() {
   size_t count = syntax_.eqnOffsets.size();
   places_.resize(count);
+  dropEmptyComments();
   LineCounter starts(text_), marks(text_), comments(text_);
-  size_t comment = 0;
-  unsigned commentLine = 0;
-  auto nextComment = [&] {
-    if (comment < syntax_.sourceComments.size()) {
-      comments.advance(syntax_.sourceComments[comment].offset);
-      commentLine = comments.line();
-    }
-  };
-  nextComment();
+  size_t next = 0;
   unsigned groupLine = 0, inGroup = 0;
   for (size_t i = 0; i < count; ++i) {
     starts.advance(syntax_.eqnOffsets[i]);
@@ -50,32 +43,44 @@ void TextResolver::findPlaces() {
     marks.advance(syntax_.markOffsets[i]);
     inGroup = marks.line() == groupLine ? inGroup + 1 : 0;
     groupLine = marks.line();
-    unsigned wanted = groupLine + inGroup;
-    while (comment < syntax_.sourceComments.size() && commentLine < wanted) {
-      ++comment;
-      nextComment();
+    for (; next < syntax_.sourceComments.size(); ++next) {
+      comments.advance(syntax_.sourceComments[next].offset);
+      if (comments.line() >= groupLine + inGroup)
+        break;
     }
-    if (comment == syntax_.sourceComments.size() || commentLine != wanted)
-      continue;
-    SourceComment source =
-        *readSourceComment(str(syntax_.sourceComments[comment]));
-    Frame frame;
-    frame.file = cx_.intern(source.file);
-    frame.function = cx_.intern(source.function);
-    frame.line = source.line;
-    frame.column = source.column;
-    places_[i].frame = FrameId(program_.frames.size());
-    program_.frames.push_back(frame);
-    ++comment;
-    nextComment();
+    if (next < syntax_.sourceComments.size() &&
+        comments.line() == groupLine + inGroup)
+      readSource(syntax_.sourceComments[next++], places_[i]);
   }
+}
+
+/// An empty comment says that no source is known, but only in a text that has
+/// comments with sources.
+void TextResolver::dropEmptyComments() {
+  auto isEmpty = [&](TextRange range) { return str(range).trim().empty(); };
+  if (llvm::all_of(syntax_.sourceComments, isEmpty))
+    syntax_.sourceComments.clear();
+}
+
+void TextResolver::readSource(TextRange comment, Place &place) {
+  SourceComment source = *readSourceComment(str(comment));
+  place.unknown = source.file.empty();
+  if (place.unknown)
+    return;
+  Frame frame;
+  frame.file = cx_.intern(source.file);
+  frame.function = cx_.intern(source.function);
+  frame.line = source.line;
+  frame.column = source.column;
+  place.frame = FrameId(program_.frames.size());
+  program_.frames.push_back(frame);
 }
 
 EqnInfoId TextResolver::eqnInfo(const SyntaxEqn &eqn, StringId derived,
                                 MeshId mesh) {
   const Place &place = places_[eqn.order];
   FrameId id = place.frame;
-  if (!id.valid()) {
+  if (!id.valid() && !place.unknown) {
     Frame frame;
     frame.file = cx_.intern(fileName_);
     frame.function = cx_.intern("");
@@ -85,7 +90,8 @@ EqnInfoId TextResolver::eqnInfo(const SyntaxEqn &eqn, StringId derived,
     program_.frames.push_back(frame);
   }
   EqnInfo info;
-  info.stack = program_.internStack(id);
+  if (id.valid())
+    info.stack = program_.internStack(id);
   info.derived = derived;
   info.hasContextMesh = mesh != here_;
   if (info.hasContextMesh)

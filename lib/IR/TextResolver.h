@@ -29,7 +29,8 @@ public:
 private:
   struct Place {
     uint32_t line = 0, column = 0;
-    FrameId frame; // Of a source comment.
+    FrameId frame;        // Of a source comment.
+    bool unknown = false; // A source comment says so.
   };
 
   // Which jaxprs there are, and where they run.
@@ -46,6 +47,8 @@ private:
 
   // Sources.
   void findPlaces();
+  void dropEmptyComments();
+  void readSource(TextRange comment, Place &place);
   EqnInfoId eqnInfo(const SyntaxEqn &eqn, StringId derived, MeshId mesh);
 
   // Building.

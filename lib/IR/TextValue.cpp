@@ -407,25 +407,27 @@ std::optional<ValueId> TextValue::word(unsigned depth) {
   return std::nullopt;
 }
 
-/// `np.int64(3)`: an int, or float, that prints so again.
+/// `np.int64(3)`, `np.float32(0.5)`, `np.True_`: as Python's own, but they
+/// print so again.
 std::optional<ValueId> TextValue::numpy(unsigned depth) {
   size_t begin = at_ - StringRef("np").size();
   ++at_;
-  takeWord();
-  StringRef name = text_.slice(begin, at_);
-  if (name == "np.True_" || name == "np.False_")
-    return simple(Value::Bool, name == "np.True_");
-  if (!accept("("))
+  StringRef name = takeWord();
+  Value number;
+  number.kind = Value::Bool;
+  number.integer = name == "True_";
+  if (name != "True_" && name != "False_") {
+    if (!accept("("))
+      return std::nullopt;
+    std::optional<ValueId> inner = value(depth + 1);
+    if (!inner || !accept(")"))
+      return std::nullopt;
+    number = program_.value(*inner);
+  }
+  if (number.kind != Value::Int && number.kind != Value::Float &&
+      number.kind != Value::Bool)
     return std::nullopt;
-  std::optional<ValueId> inner = value(depth + 1);
-  if (!inner || !accept(")"))
-    return std::nullopt;
-  Value number = program_.value(*inner);
-  if (number.kind == Value::Float)
-    return inner;
-  if (number.kind != Value::Int)
-    return std::nullopt;
-  number.text = program_.context().intern(name);
+  number.text = program_.context().intern(text_.slice(begin, at_));
   return intern(number);
 }
 

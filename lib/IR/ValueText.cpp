@@ -174,11 +174,11 @@ void ValueText::printScalar(raw_ostream &os, const Value &v,
     os << "None";
     return;
   case Value::Bool:
-    os << (v.integer ? "True" : "False");
+    os << (v.text.valid() ? text(v.text) : v.integer ? "True" : "False");
     return;
   case Value::Int:
     if (v.text.valid())
-      os << text(v.text) << '(' << v.integer << ')';
+      os << text(v.text);
     else
       os << v.integer;
     return;

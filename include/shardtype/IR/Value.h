@@ -14,8 +14,8 @@ namespace shardtype {
 struct Value {
   enum Kind : uint8_t {
     None,
-    Bool,        // integer
-    Int,         // integer; text: `np.int64` if a text printed it so
+    Bool,        // integer; text: `np.True_` if a text printed it so
+    Int,         // integer; text: `np.int64(3)` likewise
     BigInt,      // text: decimal digits of an int outside 64 bits
     Float,       // text: as printed; text2: bits in hex, if known
     Complex,     // elements: real and imaginary Float
