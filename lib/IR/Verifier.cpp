@@ -27,7 +27,7 @@ private:
   void addBodies(ValueId value, std::vector<JaxprId> &bodies);
 
   LogicalResult malformed(std::string what, EqnId eqn = {}) {
-    diags_.add(diag::ProgramMalformed, std::move(what)).eqn = eqn;
+    diags_.add(diag::JsonStructure, std::move(what)).eqn = eqn;
     return failure();
   }
 

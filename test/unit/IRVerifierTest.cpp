@@ -51,7 +51,7 @@ TEST_CASE("a well-formed program is found so") {
 
 TEST_CASE("a program needs an entry") {
   Broken b;
-  CHECK(b.check() == "program-malformed: the program has no entry");
+  CHECK(b.check() == "json-structure: the program has no entry");
 }
 
 TEST_CASE("operands are bound before they are read, in their own jaxpr") {
@@ -85,33 +85,33 @@ TEST_CASE("ranges stay inside the program") {
   Jaxpr &jaxpr = b.program.jaxprs[0];
   Jaxpr good = jaxpr;
   jaxpr.numVars = 3;
-  CHECK(b.check().starts_with("program-malformed"));
+  CHECK(b.check().starts_with("json-structure"));
   jaxpr = good;
   jaxpr.firstVar = 0xffffffff;
-  CHECK(b.check().starts_with("program-malformed"));
+  CHECK(b.check().starts_with("json-structure"));
   jaxpr = good;
   jaxpr.numEqns = 2;
-  CHECK(b.check().starts_with("program-malformed"));
+  CHECK(b.check().starts_with("json-structure"));
   jaxpr = good;
   jaxpr.numInputs = 3;
-  CHECK(b.check().starts_with("program-malformed"));
+  CHECK(b.check().starts_with("json-structure"));
   jaxpr = good;
   jaxpr.numEqns = 0;
   CHECK(b.check() ==
-        "program-malformed: a jaxpr has variables that nothing binds");
+        "json-structure: a jaxpr has variables that nothing binds");
   jaxpr = good;
   b.program.eqns[0].numOperands = 5;
-  CHECK(b.check() == "program-malformed: an equation's parts are out of range");
+  CHECK(b.check() == "json-structure: an equation's parts are out of range");
   b.program.eqns[0].numOperands = 1;
   b.program.eqns[0].primitive = 9;
-  CHECK(b.check() == "program-malformed: an equation's parts are out of range");
+  CHECK(b.check() == "json-structure: an equation's parts are out of range");
   b.program.eqns[0].primitive = 0;
   b.program.eqns[0].firstResult = VarId(0);
-  CHECK(b.check() == "program-malformed: an equation's results do not follow "
+  CHECK(b.check() == "json-structure: an equation's results do not follow "
                      "those before it");
   b.program.eqns[0].firstResult = VarId(1);
   b.program.eqns[0].numResults = 2;
-  CHECK(b.check() == "program-malformed: an equation binds more variables "
+  CHECK(b.check() == "json-structure: an equation binds more variables "
                      "than its jaxpr has");
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("a body must be there, and may not hold itself") {
   Broken b;
   Builder builder(b.program);
   b.program.entry.jaxpr = b.simple(b.holding(JaxprId(9)));
-  CHECK(b.check() == "program-malformed: an equation holds a jaxpr that is "
+  CHECK(b.check() == "json-structure: an equation holds a jaxpr that is "
                      "not there");
   Broken c;
   JaxprId id = Builder(c.program).reserve();

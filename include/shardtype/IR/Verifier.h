@@ -10,7 +10,8 @@ namespace shardtype {
 
 /// Checks what every later stage relies on: operands and results are bound
 /// before use in their own jaxpr, ids are in range, bodies nest at most
-/// `maxDepth` deep and never hold themselves. Failure: reported.
+/// `maxDepth` deep and never hold themselves. Failure: reported, what is no
+/// matter of scopes or nesting as a mistake in a file's structure.
 LogicalResult verify(const Program &program, DiagnosticList &diags,
                      unsigned maxDepth = 256);
 
