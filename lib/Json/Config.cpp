@@ -56,7 +56,7 @@ static JsonValue toValue(Ref json) {
   case Node::Object:
     value.kind = JsonValue::Object;
     for (Field field : Members(json))
-      value.object.emplace_back(field.key.chars().str(), toValue(field.value));
+      value.object.push_back({field.key.chars().str(), toValue(field.value)});
     return value;
   }
   llvm_unreachable("all kinds are handled");

@@ -438,7 +438,7 @@ TEST_CASE("config files are read as values") {
   CHECK(value->get("n")->number == -2.5);
   CHECK(value->get("big")->number == 12);
   CHECK(value->get("on")->boolean);
-  CHECK(value->get("deep")->object[0].first == "b"); // In file order.
+  CHECK(value->get("deep")->object[0].key == "b"); // In file order.
   CHECK(value->get("none") == nullptr);
   CHECK(diags.empty());
 

@@ -29,6 +29,7 @@ std::optional<Program> readJson(Context &context, StringRef text,
 /// what else is needed follows in order of first use.
 void writeJson(raw_ostream &os, const Program &program);
 
+struct JsonMember;
 /// A JSON value for config files: strings, numbers, lists and objects with
 /// keys in file order.
 struct JsonValue {
@@ -37,8 +38,13 @@ struct JsonValue {
   double number = 0;
   std::string string;
   std::vector<JsonValue> list;
-  std::vector<std::pair<std::string, JsonValue>> object;
+  std::vector<JsonMember> object;
   const JsonValue *get(StringRef key) const;
+};
+/// Not a pair: that cannot be named while the value's type is incomplete.
+struct JsonMember {
+  std::string key;
+  JsonValue value;
 };
 std::optional<JsonValue> readJsonValue(StringRef text, DiagnosticList &diags,
                                        const JsonLimits &limits = {});
