@@ -39,6 +39,7 @@ private:
   FailureOr<TypeId> array(DType dtype, bool weak);
   FailureOr<TypeId> opaque();
   std::optional<DType> dtype();
+  bool atForeignMemory();
   LogicalResult dims(Type &type);
   FailureOr<int64_t> extent();
   FailureOr<int64_t> symbolicExtent();
@@ -66,9 +67,7 @@ FailureOr<TypeId> TypeParser::type(unsigned depth) {
     in_.skip();
   if (std::optional<DType> known = dtype()) {
     // `f32<vmem>[8]` is of a library with memory spaces of its own.
-    bool ownMemory = in_.peek() == '<' && !in_.rest().starts_with("<host>") &&
-                     !in_.rest().starts_with("<any>");
-    if (!ownMemory)
+    if (!atForeignMemory())
       return array(*known, weak);
   } else if (weak) {
     return in_.fail("expected an array type after '~'");
@@ -82,6 +81,16 @@ FailureOr<TypeId> TypeParser::type(unsigned depth) {
   }
   in_.seek(start);
   return opaque();
+}
+
+bool TypeParser::atForeignMemory() {
+  StringRef rest = in_.rest();
+  if (!rest.consume_front("<") || rest.starts_with("host>") ||
+      rest.starts_with("any>"))
+    return false;
+  StringRef name = rest.take_while(
+      [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+  return !name.empty() && rest.substr(name.size()).starts_with(">[");
 }
 
 std::optional<DType> TypeParser::dtype() {
@@ -327,6 +336,10 @@ LogicalResult TypeParser::checkUse(size_t at, StringRef name, unsigned axis,
                             says(use) + "; it may be one of these only");
 }
 
+static bool endsOpaque(char c) {
+  return llvm::isSpace(c) || StringRef(",;)]}").contains(c);
+}
+
 FailureOr<TypeId> TypeParser::opaque() {
   size_t start = in_.offset();
   char first = in_.peek();
@@ -335,11 +348,11 @@ FailureOr<TypeId> TypeParser::opaque() {
   SmallVector<char, 8> open;
   for (; !in_.atEnd(); in_.skip()) {
     char c = in_.peek();
-    if (open.empty() && (llvm::isSpace(c) || StringRef(",;)]}").contains(c)))
+    if (open.empty() && endsOpaque(c))
       break;
     // The end of a binder: `a:Foo. let`.
     if (open.empty() && c == '.' &&
-        (in_.rest().size() == 1 || llvm::isSpace(in_.rest()[1])))
+        (in_.rest().size() == 1 || endsOpaque(in_.rest()[1])))
       break;
     if (StringRef("([{").contains(c)) {
       open.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');

@@ -256,6 +256,8 @@ TEST_CASE_METHOD(Text, "broken array types say what is wrong and where") {
       {"f32[8;4]", "unexpected ';' in a dim at 5"},
       {"f32[99999999999999999999]",
        "a dim's size is too large: 99999999999999999999 at 4"},
+      {"f32<vmem[8]", "expected '[' after the dtype, not '<' at 3"},
+      {"f32<host[8]", "expected '[' after the dtype, not '<' at 3"},
       {"~Tok", "expected an array type after '~' at 1"},
       {"Ref{f32[8}", "unexpected '}' in a dim at 9"},
       {"Ref{f32[8]", "expected '}', not the end at 10"},
