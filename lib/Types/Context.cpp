@@ -2,43 +2,70 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Types/Context.h"
 #include "shardtype/Support/Intern.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/StringSaver.h"
 
 using namespace shardtype;
 
-static llvm::hash_code hashIds(ArrayRef<StringId> ids) {
-  llvm::hash_code hash = llvm::hash_value(ids.size());
-  for (StringId id : ids)
-    hash = llvm::hash_combine(hash, id.raw());
-  return hash;
+namespace {
+
+/// A hash over words. Types are looked up for every result of every equation,
+/// and llvm::hash_combine takes a microsecond for one.
+class Hasher {
+public:
+  void add(uint64_t word) {
+    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15ull;
+    state_ ^= state_ >> 32;
+  }
+  size_t get() const { return state_; }
+
+private:
+  uint64_t state_ = 0x243f6a8885a308d3ull;
+};
+
+} // namespace
+
+static size_t hash(const Mesh &mesh) {
+  Hasher hasher;
+  hasher.add(mesh.concrete << 1 | mesh.device.has_value());
+  for (int64_t device : mesh.devices)
+    hasher.add(device);
+  for (const MeshAxis &axis : mesh.axes) {
+    hasher.add(axis.name.raw() | uint64_t(axis.type) << 32);
+    hasher.add(axis.size);
+  }
+  return hasher.get();
 }
 
-static llvm::hash_code hash(const Mesh &mesh) {
-  llvm::hash_code code = llvm::hash_combine(
-      mesh.concrete, mesh.device.has_value(), mesh.extra.raw(),
-      llvm::hash_combine_range(mesh.devices.begin(), mesh.devices.end()));
-  for (const MeshAxis &axis : mesh.axes)
-    code = llvm::hash_combine(code, axis.name.raw(), axis.size,
-                              static_cast<unsigned>(axis.type));
-  return code;
+static uint64_t pair(uint32_t high, uint32_t low) {
+  return uint64_t(high) << 32 | low;
 }
 
-static llvm::hash_code hash(const Type &type) {
-  llvm::hash_code code = llvm::hash_combine(
-      static_cast<unsigned>(type.kind), static_cast<unsigned>(type.dtype),
-      type.weak, static_cast<unsigned>(type.memory),
-      llvm::hash_combine_range(type.shape.begin(), type.shape.end()),
-      type.sharding.mesh.raw(), type.sharding.unreduced.bits(),
-      type.sharding.reduced.bits(), static_cast<unsigned>(type.sharding.kind),
-      type.manual.varying.bits(), type.manual.unreduced.bits(),
-      type.manual.reduced.bits(), type.layout.raw());
-  for (const AxisList &dim : type.sharding.dims)
-    code = llvm::hash_combine(code,
-                              llvm::hash_combine_range(dim.begin(), dim.end()));
-  StringId ids[] = {type.text, type.extra};
-  return llvm::hash_combine(code, type.inner.raw(), hashIds(ids));
+static size_t hash(const Type &type) {
+  Hasher hasher;
+  const Sharding &sharding = type.sharding;
+  const ManualAxisType &manual = type.manual;
+  hasher.add(uint64_t(type.kind) | uint64_t(type.dtype) << 8 |
+             uint64_t(type.weak) << 16 | uint64_t(type.memory) << 24 |
+             uint64_t(sharding.kind) << 32 | uint64_t(manual.kind) << 40 |
+             uint64_t(type.shape.size()) << 48);
+  for (int64_t size : type.shape)
+    hasher.add(size);
+  for (const AxisList &dim : sharding.dims) {
+    uint64_t packed = dim.size(); // Exact up to seven axes.
+    for (uint8_t axis : dim)
+      packed = packed << 8 ^ axis;
+    hasher.add(packed);
+  }
+  hasher.add(pair(sharding.mesh.raw(), type.layout.raw()));
+  for (uint64_t bits :
+       {sharding.unreduced.bits(), sharding.reduced.bits(),
+        manual.varying.bits(), manual.unreduced.bits(), manual.reduced.bits()})
+    hasher.add(bits);
+  hasher.add(pair(type.inner.raw(), type.text.raw()));
+  hasher.add(type.extra.raw());
+  return hasher.get();
 }
 
 struct Context::Impl {
