@@ -23,5 +23,9 @@ def _collect():
 _TABLE = _collect()
 
 
+def is_known(name):
+  return name in _TABLE
+
+
 def prim(name):
   return _TABLE[name]
