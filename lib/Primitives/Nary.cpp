@@ -195,7 +195,7 @@ static LogicalResult addAny(TypingContext &cx) {
 
 //===--- rows -------------------------------------------------------------===//
 
-/// A row of the common form: nary/shape.1, nary/sharding.1, and so on.
+/// A row of the common form: nary/shape.1, nary/dtype.1, nary/sharding.1.
 template <typename P = NoParams, unsigned Min = 2, unsigned Max = Min>
 static constexpr Primitive
 row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,

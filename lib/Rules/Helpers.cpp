@@ -44,7 +44,7 @@ bool weak::all(TypingContext &cx) {
 bool weak::first(TypingContext &cx) { return cx.operand(0).weak; }
 bool weak::never(TypingContext &) { return false; }
 
-/// unary/memory.1
+/// nary/memory.1
 FailureOr<MemorySpace> memory::standard(TypingContext &cx) {
   bool allAny = true;
   for (unsigned i = 0; i < cx.numOperands(); ++i)

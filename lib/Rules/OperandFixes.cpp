@@ -89,12 +89,17 @@ void TypingContext::tryOperandFixes(Diagnostic &diagnostic) {
   if (accepted.empty())
     return tryAllFixes(diagnostic);
   llvm::stable_sort(accepted, isBetter);
-  if (!hasResult()) {
+  auto isOperandFix = [](const Fix &fix) { return fix.operand >= 0; };
+  size_t at =
+      llvm::find_if(diagnostic.fixes, isOperandFix) - diagnostic.fixes.begin();
+  // The first fix is the one that is assumed, of an operand or a result.
+  if (!diagnostic.wanted.valid() && (at == 0 || !hasResult())) {
+    for (Fix &fix : diagnostic.fixes)
+      fix.assumed = false;
     accepted.front().fix.assumed = true;
     results_ = accepted.front().results;
   }
-  llvm::erase_if(diagnostic.fixes,
-                 [](const Fix &fix) { return fix.operand >= 0; });
+  llvm::erase_if(diagnostic.fixes, isOperandFix);
   for (Accepted &a : accepted)
-    diagnostic.fixes.push_back(std::move(a.fix));
+    diagnostic.fixes.insert(diagnostic.fixes.begin() + at++, std::move(a.fix));
 }

@@ -94,6 +94,8 @@ def _nary_corners(f, name, params):
     f.add(mesh, prim(name), params, a, a, limit=50)
   a = types(M22, (6, 3), numpy=True)
   f.add(M22, prim(name), params, a, a, limit=20)
+  f.add(M22, prim(name), params, ["f32[8,4]", "f32[8@X,4]", "f32[1,4]"],
+        ["f32[8,3]", "f32[4@Y,4]", "f32[0,4]", "np:f32[2,1]", "f32[8,4]"])
   a = types(M22, (0, 4), numpy=True)
   f.add(M22, prim(name), params, a, a, limit=20)
   host = types(M22, (8, 4), ur=False, tuples=False, space="<host>")
