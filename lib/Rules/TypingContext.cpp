@@ -240,6 +240,20 @@ LogicalResult shardtype::checkIllegalResult(TypingContext &cx,
   return success();
 }
 
+/// Step 11: the result's mesh against the context's. Only a sharding parameter
+/// can bring in another one.
+static LogicalResult checkResultMesh(TypingContext &cx,
+                                     const Sharding &result) {
+  const Mesh &context = cx.context().meshOrEmpty(cx.mesh());
+  if (context.empty() || !result.hasMesh() || result.mesh == cx.mesh())
+    return success();
+  const Mesh &own = cx.context().mesh(result.mesh);
+  if (own.allOf(AxisType::Auto) && context.allOf(AxisType::Auto))
+    return success();
+  return cx.error(diag::ShardingMesh, shortMesh(cx.context(), own),
+                  shortMesh(cx.context(), context));
+}
+
 LogicalResult TypingContext::runStandard(const Standard &rules) {
   if (numResults() != 1)
     return error(diag::ResultCount, name(), 1, numResults());
@@ -281,7 +295,7 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
   resultMemory_ = *memory;
   FailureOr<TypeId> type =
       makeType(resultShape_, resultDType_, sharding, resultWeak_, *memory);
-  if (failed(type))
+  if (failed(type) || failed(checkResultMesh(*this, sharding)))
     return failure();
   setResult(0, *type);
   return success();

@@ -248,6 +248,19 @@ TEST_CASE("convert_element_type takes a hidden sharding from the binder") {
         "i32[8@X,4]{U:Y}");
 }
 
+TEST_CASE("a sharding for another mesh than the context's is refused") {
+  RuleFixture f;
+  f.paramMesh = *parseMesh(f.context, "X=2,Y=4");
+  RuleOutcome o = f.run("convert_element_type", {"np:f32[8,4]"},
+                        {{"new_dtype", "int32"},
+                         {"sharding", "P('Y', None)"},
+                         {"weak_type", "False"}});
+  CHECK(o.code() == "sharding-mesh");
+  CHECK(o.message() ==
+        "the sharding is for the mesh X=2, Y=4, but the context mesh is X=2, "
+        "Y=2");
+}
+
 TEST_CASE("JAX 0.11 has no rule for partial sums in neg and sub") {
   // Seen on JAX 0.11.1: NotImplementedError for both, add and mul as in 0.12.
   RuleFixture f;

@@ -56,7 +56,7 @@ RuleFixture::RuleFixture(StringRef meshText) {
   TextResult<MeshId> parsed = parseMesh(context, meshText);
   if (!parsed)
     throw std::runtime_error(parsed.error.message);
-  mesh = *parsed;
+  mesh = paramMesh = *parsed;
 }
 
 TypeId RuleFixture::type(StringRef text) {
@@ -87,7 +87,7 @@ RuleOutcome RuleFixture::run(StringRef primitive,
   std::vector<Param> list;
   for (const auto &[key, value] : params)
     list.push_back(
-        {context.intern(key), oracle::readValue(program, value, mesh)});
+        {context.intern(key), oracle::readValue(program, value, paramMesh)});
   std::vector<Typed> operands;
   for (const std::string &operand : operandTexts)
     operands.push_back({type(operand)});

@@ -43,6 +43,7 @@ public:
 
   Context context;
   MeshId mesh;
+  MeshId paramMesh; // Of specs in parameters: `mesh` at first.
   PrimitiveSet rows = allPrimitives();
 };
 
