@@ -77,7 +77,7 @@ void json::readScalar(Tables &tables, Ref value, Literal &literal,
     text = literal.array ? "True" : "False";
   } else if (fields.get("float0")) {
     literal.kind = Literal::Float0;
-    text = "(b'',)"; // As NumPy prints an element of float0.
+    text = "(b'',)"; // As NumPy prints the empty bytes of an element.
   } else if (Ref array = fields.get("array")) {
     literal.kind = Literal::Array;
     literal.array = tables.index(array, Table::Arrays);

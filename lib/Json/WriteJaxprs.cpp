@@ -36,6 +36,8 @@ static void writeText(std::string &out, StringRef text, const Type *type) {
   digits.consume_front("-");
   if (is(DTypeKind::Bool) && (text == "True" || text == "False")) {
     object.raw("bool", text == "True" ? "true" : "false");
+  } else if (is(DTypeKind::Float0)) {
+    object.raw("float0", "true");
   } else if ((is(DTypeKind::Signed) || is(DTypeKind::Unsigned)) &&
              !digits.empty() && llvm::all_of(digits, llvm::isDigit)) {
     object.string("int", text);

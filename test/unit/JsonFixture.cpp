@@ -206,6 +206,9 @@ std::vector<Sample> jsontest::samples() {
     all.push_back(
         {json, source + "/spec-examples/golden/jaxpr/" + name.str() + ".txt"});
   }
+  // Format 1.0, spread over lines, trivial parts spelled out; the text is JAX's.
+  all.push_back({source + "/test/Json/handwritten.json",
+                 source + "/test/Json/handwritten.txt"});
   for (StringRef directory : {"programs", "native"})
     for (const std::string &json :
          filesIn(source + "/test/corpus/" + directory.str(), ".json"))

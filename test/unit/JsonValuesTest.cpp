@@ -357,6 +357,7 @@ TEST_CASE("a program from text is written with all that JSON wants") {
       {"2j", DType::C64, R"({"bits":"4000000000000000","repr":"2j"})"},
       {"-3", DType::I4, R"({"int":"-3"})"},
       {"True", DType::Bool, R"({"bool":true})"},
+      {"(b'',)", DType::Float0, R"({"float0":true})"},
       {"[...]", DType::F32, R"({"repr":"[...]"})"},
   };
   for (auto [text, dtype, json] : literals)
