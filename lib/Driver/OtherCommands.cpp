@@ -63,6 +63,19 @@ static void printWrapped(raw_ostream &os, StringRef text) {
   os << '\n';
 }
 
+/// The class of a tag in the table of kinds; empty: JAX has no such error.
+static StringRef className(StringRef tag) {
+  constexpr std::pair<StringRef, StringRef> Names[] = {
+      {"STE", "ShardingTypeError"},   {"DSE", "DuplicateSpecError"},
+      {"VE", "ValueError"},           {"TE", "TypeError"},
+      {"NIE", "NotImplementedError"}, {"AE", "AssertionError"},
+      {"IE", "IndexError"},           {"JTE", "JaxprTypeError"}};
+  for (auto [known, name] : Names)
+    if (known == tag)
+      return name;
+  return "";
+}
+
 int shardtype::explainCommand(const Options &options, Streams streams) {
   if (options.code.empty()) {
     for (unsigned i = 0; i < diag::NumCodes; ++i)
@@ -84,7 +97,10 @@ int shardtype::explainCommand(const Options &options, Streams streams) {
   constexpr StringRef LevelWords[] = {"ignored", "a note", "a warning",
                                       "an error"};
   streams.out << kind.code << " (" << LevelWords[unsigned(kind.level)]
-              << " by default)\n\n";
+              << " by default";
+  if (StringRef name = className(kind.jaxClass); !name.empty())
+    streams.out << "; JAX raises " << name;
+  streams.out << ")\n\n";
   printWrapped(streams.out, text.rule);
   if (!text.example.empty()) {
     streams.out << "\nExample";

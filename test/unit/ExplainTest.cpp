@@ -221,6 +221,8 @@ TEST_CASE("explain prints all of an entry, broken into lines") {
     CHECK(StringRef(flat).contains(explain(code).rule));
     CHECK(StringRef(flat).contains(explain(code).fix));
     CHECK(StringRef(ran.out).starts_with(info(code).code));
+    CHECK(StringRef(ran.out).contains("; JAX raises ") ==
+          !info(code).jaxClass.empty());
   }
 }
 
