@@ -64,7 +64,7 @@ Ran run(std::vector<std::string> args) {
 }
 
 struct Finding {
-  std::string code, severity;
+  std::string code, severity, message;
 };
 /// The findings of `check --format json`, and its exit code.
 struct Checked {
@@ -95,11 +95,22 @@ Checked check(const std::string &path, StringRef options) {
   for (const llvm::json::Value &value : *findings) {
     const llvm::json::Object *finding = value.getAsObject();
     REQUIRE(finding);
+    auto text = [&](StringRef key) {
+      return finding->getString(key).value_or("").str();
+    };
     checked.findings.push_back(
-        {finding->getString("code").value_or("").str(),
-         finding->getString("severity").value_or("").str()});
+        {text("code"), text("severity"), text("message")});
   }
   return checked;
+}
+
+/// One line, no full stop, every argument filled in.
+bool isGoodMessage(StringRef message) {
+  for (char digit : StringRef("0123456789"))
+    if (message.contains((llvm::Twine("{") + llvm::Twine(digit) + "}").str()))
+      return false;
+  return !message.empty() && !message.contains('\n') &&
+         !message.ends_with(".") && !message.contains("''");
 }
 
 StringRef severity(Level level) {
@@ -138,6 +149,8 @@ TEST_CASE("every example has the finding that it is for, and no other error") {
     INFO(kind.code.str() << '\n' << checked.ran.out << checked.ran.err);
     CHECK(checked.has(kind.code, severity(kind.level)));
     auto also = AlsoReported.find(code);
+    for (const Finding &finding : checked.findings)
+      CHECK(isGoodMessage(finding.message));
     for (const Finding &finding : checked.findings)
       if (finding.severity == "error" && finding.code != kind.code)
         CHECK((also != AlsoReported.end() &&
