@@ -8,39 +8,6 @@ using namespace shardtype;
 /// Bodies nest on the machine's stack, so there is an end whatever is asked.
 static constexpr unsigned DeepestNesting = 1024;
 
-StringRef shardtype::str(Basis basis) {
-  constexpr StringRef Names[] = {"derived", "matched", "guess"};
-  return Names[static_cast<unsigned>(basis)];
-}
-
-TypeId CheckedProgram::type(InstanceId instance, VarId var) const {
-  if (!instance.valid())
-    return program->var(var).type;
-  const Instance &in = instances[instance.index()];
-  return in.types[var.raw() - program->jaxpr(in.jaxpr).firstVar];
-}
-
-TypeId CheckedProgram::type(InstanceId instance, Atom atom) const {
-  return atom.isLiteral() ? program->literal(atom.literal()).type
-                          : type(instance, atom.var());
-}
-
-InstanceId CheckedProgram::body(InstanceId instance, EqnId eqn,
-                                JaxprId body) const {
-  if (!instance.valid())
-    return InstanceId();
-  const std::vector<Instance::Held> &held = instances[instance.index()].bodies;
-  auto at = std::lower_bound(
-      held.begin(), held.end(), eqn,
-      [](const Instance::Held &h, EqnId id) { return h.eqn < id; });
-  // A body that was typed again has the later types.
-  InstanceId found;
-  for (; at != held.end() && at->eqn == eqn; ++at)
-    if (at->body == body)
-      found = at->instance;
-  return found;
-}
-
 /// Equations of every jaxpr that the entry reaches, each once.
 static uint64_t countEquations(const Program &program) {
   std::vector<bool> seen(program.jaxprs.size());
@@ -87,8 +54,7 @@ CheckedProgram shardtype::check(const Program &program,
                          "one, so give --mesh"});
     return out;
   }
-  std::vector<Val> arguments =
-      argumentValues(program, meshes, out, findings);
+  std::vector<Val> arguments = argumentValues(program, meshes, out, findings);
   for (Val argument : arguments)
     out.argumentTypes.push_back(argument.type());
   std::vector<Val> results = engine.runEntry(arguments);

@@ -191,13 +191,13 @@ void JsonReport::instance(InstanceId id, const std::string &prefix) {
 void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
                                const ReportOptions &options,
                                bool withEquations) {
-  constexpr StringRef BasisWords[] = {"derived", "matched", "guess"};
+
   JsonReport report(json, checked);
   json.object([&] {
     json.attribute("schema", "shardtype-check/1");
     json.attribute("program", utf8(options.program));
     json.attribute("ok", checked.ok());
-    json.attribute("basis", BasisWords[static_cast<unsigned>(checked.basis)]);
+    json.attribute("basis", str(checked.basis));
     report.mesh();
     json.attribute("equations", checked.equations);
     report.signature();

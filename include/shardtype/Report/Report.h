@@ -3,8 +3,8 @@
 #ifndef SHARDTYPE_REPORT_REPORT_H
 #define SHARDTYPE_REPORT_REPORT_H
 
-#include "shardtype/Check/Check.h"
 #include "shardtype/Report/Sources.h"
+#include "shardtype/Rules/CheckedProgram.h"
 
 namespace llvm::json {
 class OStream;

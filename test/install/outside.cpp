@@ -1,0 +1,32 @@
+// outside.cpp - the library from outside: load, check, walk types and findings.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstdio>
+#include <shardtype/Check/Check.h>
+#include <shardtype/Driver/Load.h>
+#include <shardtype/Primitives/All.h>
+
+using namespace shardtype;
+
+int main() {
+  Context cx;
+  PrimitiveSet primitives = allPrimitives();
+  DiagnosticList errors;
+  auto program = loadProgram(cx, R"(#! mesh X=2
+{ lambda ; a:f32[8,4@X] b:f32[4@X,16]. let
+    c = dot_general[dimension_numbers=(([1], [0]), ([], []))] a b
+    d = sin c
+  in (d,) })",
+                             "outside", primitives, errors);
+  if (!program)
+    return 2;
+  CheckedProgram checked = check(*program, primitives);
+  const Instance &entry = checked.instances[checked.entryInstance.index()];
+  for (TypeId type : entry.types)
+    std::printf("%s\n", str(cx, type).c_str());
+  for (const Diagnostic &d : checked.diagnostics.all()) {
+    std::printf("%s: %s\n", info(d.code).code.str().c_str(), d.message.c_str());
+    for (const Fix &fix : d.fixes)
+      std::printf("  %s\n", str(cx, fix.type).c_str());
+  }
+  return checked.ok() ? 0 : 1;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# What CI checks beyond the README's test command: formatting, a clang build, a
+# sanitizer build, a bounded fuzz run, and the Python package on the three JAX
+# versions it serves. Ends in a line that counts the steps.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+passed=0
+failed=0
+skipped=0
+step() { # step NAME COMMAND...: runs it, counts it, says how long it took
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  if "$@"; then
+    passed=$((passed + 1))
+    echo "== $name: passed in $((SECONDS - start)) s"
+  else
+    failed=$((failed + 1))
+    echo "== $name: FAILED after $((SECONDS - start)) s"
+  fi
+}
+
+format() {
+  git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run -Werror
+}
+clang_build() {
+  CC=clang-19 CXX=clang++-19 bash tools/dev/build.sh build-clang \
+    -DSHARDTYPE_WERROR=ON &&
+    ctest --test-dir build-clang --output-on-failure -j "$(nproc)" -L quick
+}
+sanitizers() {
+  CC=clang-19 CXX=clang++-19 bash tools/dev/build.sh build-asan \
+    -DSHARDTYPE_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_CXX_FLAGS=-O1 &&
+    ctest --test-dir build-asan --output-on-failure -j "$(nproc)" -L quick
+}
+fuzz() { bash tools/dev/fuzz.sh 30; }
+python_package() { bash tools/dev/test_python.sh; }
+
+step packages bash tools/dev/setup.sh clang-19 clang-format-19 \
+  libclang-rt-19-dev python3-venv
+step format format
+step clang clang_build
+step sanitizers sanitizers
+step fuzz fuzz
+step python python_package
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Tests the Python package on each JAX version it serves, and compares the
+# recorded verdicts with the reference version. A version whose Python is not on
+# this machine is skipped, and said to be.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+reference=0.12.0.1
+venvs=${SHARDTYPE_VENVS:-${XDG_CACHE_HOME:-$HOME/.cache}/shardtype}
+failed=0
+
+find_python() { # find_python 3.13
+  command -v "python$1" 2>/dev/null && return
+  local found
+  found=$(ls -d "$HOME"/.pyenv/versions/"$1"*/bin/python 2>/dev/null | tail -1)
+  [ -n "$found" ] && echo "$found"
+}
+
+venv() { # venv JAX PYTHON: prints its python; empty: not to be had
+  local folder=$venvs/jax-$1 base
+  if ! "$folder/bin/python" -c "import jax, pytest" 2>/dev/null; then
+    base=$(find_python "$2")
+    [ -n "$base" ] || return 0
+    mkdir -p "$venvs"
+    rm -rf "$folder"
+    "$base" -m venv "$folder" >&2 &&
+      "$folder/bin/pip" install -q "jax==$1" numpy pytest >&2 || return 0
+  fi
+  echo "$folder/bin/python"
+}
+
+for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
+  jax=${pair%%:*} version=${pair##*:}
+  python=$(venv "$jax" "$version")
+  if [ -z "$python" ]; then
+    echo "python: JAX $jax skipped: Python $version or the package is not here"
+    continue
+  fi
+  echo "python: JAX $jax"
+  PYTHONPATH=python "$python" -m pytest -q python/tests || failed=1
+  if [ "$jax" = "$reference" ]; then
+    PYTHONPATH=python "$python" test/oracle/record.py --check || failed=1
+    PYTHONPATH=python "$python" tools/dev/export_corpus.py --check || failed=1
+  fi
+done
+exit $failed
