@@ -109,6 +109,13 @@ static unsigned newBits(TypingContext &cx) {
 /// bitcast/shape.1: a wide element is a last dim of narrow ones.
 static FailureOr<Shape> bitcastShape(TypingContext &cx) {
   Shape shape = cx.operand(0).shape;
+  for (DType dtype : {cx.operand(0).dtype, cx.params<Bitcast>().newDType})
+    if (isKey(dtype) || dtype == DType::Float0) // bitcast/dtype.2
+      return cx
+          .error(diag::ParamInvalid, "new_dtype",
+                 "the elements of " + info(dtype).shortName.str() +
+                     " are no bits to read as another dtype")
+          .mark(0);
   if (oldBits(cx) == newBits(cx))
     return shape;
   if (newBits(cx) != 0 && oldBits(cx) > newBits(cx)) {

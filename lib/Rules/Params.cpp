@@ -76,6 +76,12 @@ bool shardtype::readParam(const Program &p, const Value &v, DType &out) {
   if (v.kind == Value::Hidden)
     return true;
   StringRef name;
+  // A structured numpy dtype: `[('float0', 'V')]`.
+  if (v.kind == Value::List && v.elements.size() == 1) {
+    const Value &field = p.value(v.elements[0]);
+    if (field.kind == Value::Tuple && field.elements.size() == 2)
+      return readParam(p, p.value(field.elements[0]), out);
+  }
   if (v.kind == Value::DType || v.kind == Value::Str ||
       v.kind == Value::OpaqueText || v.kind == Value::Enum)
     name = p.context().str(v.text);

@@ -7,10 +7,10 @@
 
 namespace shardtype::oracle {
 
-/// Reads one printed value: None, bools, numbers, tuples, lists, specs (on
-/// `mesh`), named tuples, meshes; `$hidden`; anything
-/// else is opaque text.
-ValueId readValue(Program &program, StringRef text, MeshId mesh);
+/// Reads one printed value; specs, also inside tuples, stand for shardings on
+/// `mesh` (which may be none), and `$hidden` for a parameter that text hides.
+std::optional<ValueId> readValue(Program &program, StringRef text, MeshId mesh,
+                                 std::string &error);
 
 } // namespace shardtype::oracle
 

@@ -19,8 +19,8 @@ public:
   }
   TypeId binder(JaxprId, unsigned) override { return {}; }
   MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned,
-                                 const Sharding &, int) override {
+  std::optional<DiagNote> origin(const Body &, unsigned, const Sharding &,
+                                 int) override {
     return std::nullopt;
   }
 };
@@ -43,7 +43,12 @@ Situation::Situation(const Primitive &row, StringRef mesh,
   }
   SmallVector<Param, 8> list; // A map gives keys in order.
   for (const auto &[key, text] : params) {
-    list.push_back({context_.intern(key), readValue(program_, text, mesh_)});
+    std::string error;
+    std::optional<ValueId> value = readValue(program_, text, mesh_, error);
+    if (value)
+      list.push_back({context_.intern(key), *value});
+    else
+      trouble_ = "parameter " + key + "=" + text + ": " + error;
     paramsText_ += (paramsText_.empty() ? "" : " ") + key + "=" + text;
   }
   params_ = program_.internParams(list);

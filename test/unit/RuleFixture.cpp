@@ -85,9 +85,13 @@ RuleOutcome RuleFixture::run(StringRef primitive,
     throw std::runtime_error("no row for " + primitive.str());
   Program program(context);
   std::vector<Param> list;
-  for (const auto &[key, value] : params)
-    list.push_back(
-        {context.intern(key), oracle::readValue(program, value, paramMesh)});
+  for (const auto &[key, text] : params) {
+    std::string error;
+    auto value = oracle::readValue(program, text, paramMesh, error);
+    if (!value)
+      throw std::runtime_error(key + "=" + text + ": " + error);
+    list.push_back({context.intern(key), *value});
+  }
   std::vector<Typed> operands;
   for (const std::string &operand : operandTexts)
     operands.push_back({type(operand)});

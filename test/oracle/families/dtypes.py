@@ -100,8 +100,13 @@ def _convert(f):
   for new in "bool i2 i4 u8 i16 f16 i32 f32 u64 f64 c64 c128 f8_e5m2".split():
     shapes = ("8", "8,2", "8,4", "8,8", "")
     all_cases(f, "bitcast_convert_type", {"new_dtype": parse_dtype(new)},
-              [(of(d, s),) for d in ALL for s in shapes
-               if d != "float0" and not d.startswith("key")])
+              [(of(d, s),) for d in ALL for s in shapes])
+  for new in ("key<fry>", "float0"):
+    for prim_name, params in (("bitcast_convert_type", {}),
+                              ("convert_element_type",
+                               {"weak_type": False, "sharding": None})):
+      all_cases(f, prim_name, {"new_dtype": parse_dtype(new), **params},
+                [(of(d, s),) for d in SOME for s in ("8", "8,2", "")])
 
 
 def record(f):
