@@ -5,6 +5,61 @@
 
 using namespace shardtype;
 
+static bool isOpening(char c) { return c == '(' || c == '[' || c == '{'; }
+static bool isClosing(char c) { return c == ')' || c == ']' || c == '}'; }
+
+std::optional<size_t> shardtype::endOfQuote(StringRef text, size_t at) {
+  char quote = text[at];
+  for (size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == quote)
+      return i + 1;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> shardtype::endOfAngle(StringRef text, size_t at) {
+  unsigned depth = 0;
+  for (size_t i = at; i < text.size() && text[i] != '\n'; ++i) {
+    if (text[i] == '<')
+      ++depth;
+    else if (text[i] == '>' && text[i - 1] != '-' && --depth == 0)
+      return i + 1;
+  }
+  return std::nullopt;
+}
+
+static size_t endOfLine(StringRef text, size_t at) {
+  return std::min(text.find('\n', at), text.size());
+}
+
+std::optional<size_t> shardtype::endOfValue(StringRef text, size_t begin) {
+  SmallVector<char, 16> open;
+  for (size_t i = begin; i < text.size();) {
+    char c = text[i];
+    if (open.empty() && (llvm::isSpace(c) || isClosing(c)))
+      return i;
+    std::optional<size_t> next = i + 1;
+    if ((c == '\'' || c == '"') && (!open.empty() || i == begin))
+      next = endOfQuote(text, i);
+    else if (c == '<' && i == begin)
+      next = endOfAngle(text, i);
+    else if (c == '#' && !open.empty() && llvm::isSpace(text[i - 1]))
+      next = endOfLine(text, i);
+    else if (isOpening(c))
+      open.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
+    else if (isClosing(c) && open.pop_back_val() != c)
+      return std::nullopt;
+    if (!next)
+      return std::nullopt;
+    i = *next;
+  }
+  if (!open.empty())
+    return std::nullopt;
+  return text.size();
+}
+
 std::optional<SourceComment> shardtype::readSourceComment(StringRef comment) {
   SourceComment source;
   comment = comment.trim();

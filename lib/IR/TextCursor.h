@@ -4,8 +4,21 @@
 #define SHARDTYPE_LIB_IR_TEXTCURSOR_H
 
 #include "TextSyntax.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace shardtype {
+
+inline bool isWordChar(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+/// Behind a quoted string that starts at `at`; Python escapes line breaks, so
+/// an open quote ends with its line. Nothing if it is not closed.
+std::optional<size_t> endOfQuote(StringRef text, size_t at);
+/// Behind `<...>` with inner pairs, all on one line; `->` is no bracket.
+std::optional<size_t> endOfAngle(StringRef text, size_t at);
+/// Where the value that starts at `begin` ends if it has no blanks outside
+/// brackets and quotes: a blank, a closing `]`, or the end. Nothing if brackets
+/// do not match.
+std::optional<size_t> endOfValue(StringRef text, size_t begin);
 
 /// Steps through a text. Blanks and line breaks mean nothing; `#` begins a
 /// comment.

@@ -6,8 +6,6 @@
 
 using namespace shardtype;
 
-static bool isKeyChar(char c) { return llvm::isAlnum(c) || c == '_'; }
-
 ValueId TextParser::value(Value::Kind kind, int64_t integer) {
   Value value;
   value.kind = kind;
@@ -52,7 +50,7 @@ LogicalResult TextParser::params(SyntaxEqn &eqn, const PrimitiveInfo *info,
     if (in_.atEnd())
       return fail(open, "'[' is not closed");
     size_t begin = in_.at();
-    while (isKeyChar(in_.peek()))
+    while (isWordChar(in_.peek()))
       in_.seek(in_.at() + 1);
     StringRef key = in_.since(begin);
     if (key.empty() || !in_.accept("=")) {

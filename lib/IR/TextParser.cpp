@@ -355,8 +355,7 @@ static bool isPrimitiveChar(char c) {
 
 /// Reads the name. A word in capitals that no primitive has is the class of a
 /// high-level one.
-LogicalResult TextParser::primitive(SyntaxEqn &eqn,
-                                    const PrimitiveInfo *&info) {
+FailureOr<TextParser::KnownPrimitive> TextParser::primitive() {
   size_t begin = in_.at();
   while (isPrimitiveChar(in_.peek()))
     in_.seek(in_.at() + 1);
@@ -365,57 +364,62 @@ LogicalResult TextParser::primitive(SyntaxEqn &eqn,
     in_.seek(begin);
     return expected("the name of a primitive");
   }
-  info = lookup_(name);
-  if (!info && llvm::isUpper(name[0])) {
-    eqn.hiPrim = true;
-    name = name.ends_with(".linearized") ? "call_hi_primitive_linearized"
-                                         : "call_hi_primitive";
-    info = lookup_(name);
+  if (auto it = primitives_.find(name); it != primitives_.end())
+    return it->second;
+  KnownPrimitive &known = primitives_[name];
+  const PrimitiveInfo *row = lookup_(name);
+  if (!row && llvm::isUpper(name[0])) {
+    known.hiPrim = true;
+    known.linearized = name.ends_with(".linearized");
+    name =
+        known.linearized ? "call_hi_primitive_linearized" : "call_hi_primitive";
+    row = lookup_(name);
   }
-  std::optional<uint16_t> index = program_.primitive(name, info);
+  std::optional<uint16_t> index = program_.primitive(name, row);
   if (!index)
     return fail(begin, diag::InputLimit,
                 {"the number of different primitives", "65536"});
-  eqn.primitive = *index;
-  if (primitives_.size() <= *index)
-    primitives_.resize(*index + 1);
-  KnownPrimitive &known = primitives_[*index];
-  if (!known.looked)
-    known = {info ? info : printFacts(name), true};
-  info = known.info;
-  return success();
+  known.index = *index;
+  known.info = row ? row : printFacts(name);
+  return known;
+}
+
+/// Puts the parameters of a high-level primitive into the one that its call
+/// has. Of the linearized one only the class prints.
+void TextParser::makeHiPrim(StringRef className, bool linearized,
+                            uint32_t offset, Params &params) {
+  className.consume_back(".linearized");
+  Value prim;
+  prim.kind = Value::HiPrim;
+  prim.text = cx_.intern(className);
+  prim.integer = -1;
+  if (!linearized) {
+    for (const SyntaxParam &param : params) {
+      prim.names.push_back(param.key);
+      prim.elements.push_back(param.value);
+    }
+    params.clear();
+  }
+  params.push_back({cx_.intern("_prim"), program_.intern(prim), offset});
 }
 
 LogicalResult TextParser::plainEqn(SyntaxEqn &eqn) {
   size_t nameBegin = in_.at();
-  const PrimitiveInfo *info = nullptr;
-  if (failed(primitive(eqn, info)))
+  FailureOr<KnownPrimitive> known = primitive();
+  if (failed(known))
     return llvm::failure();
-  StringRef className = in_.since(nameBegin);
+  eqn.primitive = known->index;
+  eqn.hiPrim = known->hiPrim;
+  StringRef name = in_.since(nameBegin);
   uint32_t firstResult = scope().binders.size() - eqn.numResults;
   Params params;
-  if (in_.peek() == '[' && failed(this->params(eqn, info, params)))
+  if (in_.peek() == '[' && failed(this->params(eqn, known->info, params)))
     return llvm::failure();
-  if (eqn.hiPrim) {
-    className.consume_back(".linearized");
-    Value prim;
-    prim.kind = Value::HiPrim;
-    prim.text = cx_.intern(className);
-    prim.integer = -1;
-    bool linearized = info && info->style == PrintStyle::HiPrimLin;
-    for (const SyntaxParam &param : params) {
-      if (linearized)
-        break;
-      prim.names.push_back(param.key);
-      prim.elements.push_back(param.value);
-    }
-    if (!linearized)
-      params.clear();
-    params.push_back({cx_.intern("_prim"), program_.intern(prim), eqn.offset});
-  }
+  if (eqn.hiPrim)
+    makeHiPrim(name, known->linearized, eqn.offset, params);
   if (failed(operands(eqn)) || failed(bind(firstResult, eqn.numResults)))
     return llvm::failure();
-  return finish(eqn, params, info);
+  return finish(eqn, params, known->info);
 }
 
 /// Completes the parameters and adds the equation to its jaxpr.

@@ -38,7 +38,9 @@ private:
   using Params = SmallVector<SyntaxParam, 12>;
   struct KnownPrimitive {
     const PrimitiveInfo *info = nullptr;
-    bool looked = false;
+    uint16_t index = 0;      // In the program.
+    bool hiPrim = false;     // The name is that of a class.
+    bool linearized = false; // With `.linearized` behind it.
   };
 
   // TextParser.cpp: programs, jaxprs, equations.
@@ -58,7 +60,9 @@ private:
   LogicalResult binder();
   LogicalResult bind(uint32_t first, uint32_t count);
   LogicalResult plainEqn(SyntaxEqn &eqn);
-  LogicalResult primitive(SyntaxEqn &eqn, const PrimitiveInfo *&info);
+  FailureOr<KnownPrimitive> primitive();
+  void makeHiPrim(StringRef className, bool linearized, uint32_t offset,
+                  Params &params);
   LogicalResult finish(SyntaxEqn &eqn, Params &params,
                        const PrimitiveInfo *info);
   bool atIn();
@@ -132,9 +136,9 @@ private:
   uint64_t items_ = 0;
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::vector<Definitions> definitions_;
-  std::vector<KnownPrimitive> primitives_; // By index in the program.
-  llvm::StringMap<LiteralId> literals_;    // By text with the type.
-  llvm::StringMap<ValueId> simpleValues_;  // By text, without jaxprs.
+  llvm::StringMap<KnownPrimitive> primitives_; // By the name in the text.
+  llvm::StringMap<LiteralId> literals_;        // By text with the type.
+  llvm::StringMap<ValueId> simpleValues_;      // By text, without jaxprs.
 };
 
 } // namespace shardtype

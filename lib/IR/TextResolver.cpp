@@ -82,8 +82,8 @@ EqnInfoId TextResolver::eqnInfo(const SyntaxEqn &eqn, StringId derived,
   FrameId id = place.frame;
   if (!id.valid() && !place.unknown) {
     Frame frame;
-    frame.file = cx_.intern(fileName_);
-    frame.function = cx_.intern("");
+    frame.file = file_;
+    frame.function = noFunction_;
     frame.line = place.line;
     frame.column = place.column;
     id = FrameId(program_.frames.size());

@@ -18,8 +18,8 @@ public:
   /// the entry.
   TextResolver(Program &program, StringRef text, StringRef fileName,
                Syntax &syntax, ArrayRef<MeshId> declared, unsigned maxDepth)
-      : program_(program), cx_(program.context()), text_(text),
-        fileName_(fileName), syntax_(syntax),
+      : program_(program), cx_(program.context()), text_(text), syntax_(syntax),
+        file_(cx_.intern(fileName)), noFunction_(cx_.intern("")),
         known_(declared.begin(), declared.end()), maxDepth_(maxDepth),
         builder_(program) {}
 
@@ -81,8 +81,9 @@ private:
 
   Program &program_;
   Context &cx_;
-  StringRef text_, fileName_;
+  StringRef text_;
   Syntax &syntax_;
+  StringId file_, noFunction_;   // Of equations without a source comment.
   MeshId mesh_;                  // Around the entry.
   SmallVector<MeshId, 4> known_; // Declared, then printed somewhere.
   unsigned maxDepth_;

@@ -3,7 +3,7 @@
 #ifndef SHARDTYPE_LIB_IR_TEXTVALUE_H
 #define SHARDTYPE_LIB_IR_TEXTVALUE_H
 
-#include "shardtype/IR/Program.h"
+#include "TextCursor.h"
 
 namespace shardtype {
 
@@ -78,11 +78,6 @@ private:
 /// scan's trees of arguments (spec 04, 4.7): the text, and how many leaves each
 /// component of the outermost tuple has.
 ValueId readFlatTree(Program &program, StringRef text);
-
-/// Where the value that starts at `begin` ends if it has no blanks outside
-/// brackets and quotes: a blank, a closing `]`, or the end. Nothing if brackets
-/// do not match.
-std::optional<size_t> endOfValue(StringRef text, size_t begin);
 
 } // namespace shardtype
 

@@ -82,13 +82,11 @@ Context::Context() : impl_(std::make_unique<Impl>()) {}
 Context::~Context() = default;
 
 StringId Context::intern(StringRef text) {
-  auto [it, isNew] = impl_->stringIds.try_emplace(text, StringId());
-  if (!isNew)
+  if (auto it = impl_->stringIds.find(text); it != impl_->stringIds.end())
     return it->second;
   StringId id(impl_->strings.size());
   // The key must live as long as the context, not as long as the argument.
   StringRef kept = impl_->saver.save(text);
-  impl_->stringIds.erase(it);
   impl_->stringIds.try_emplace(kept, id);
   impl_->strings.push_back(kept);
   return id;
