@@ -46,6 +46,9 @@ public:
                                    const Sharding &rhs) const;
 };
 
+FailureOr<Shape> dotShape(TypingContext &cx);
+FailureOr<DType> dotDType(TypingContext &cx);
+
 // Each adds to an error what the user can do about it.
 /// Contracting dims are sharded on both sides: all legal results.
 void offerDotResults(TypingContext &cx, const DotSides &sides,

@@ -137,6 +137,7 @@ static void offerWhole(TypingContext &cx, const DotSides &sides, unsigned i,
   error.fixOperand(i, to);
 }
 
+// dot_general/sharding.7
 void shardtype::offerDotResults(TypingContext &cx, const DotSides &sides,
                                 ErrorBuilder &error) {
   const Sharding &lhs = cx.sharding(0), &rhs = cx.sharding(1);
@@ -159,6 +160,7 @@ void shardtype::offerDotResults(TypingContext &cx, const DotSides &sides,
   offerWhole(cx, sides, 1, error);
 }
 
+// dot_general/sharding.8
 void shardtype::offerDotBatch(TypingContext &cx, const DotSides &sides,
                               ErrorBuilder &error) {
   for (unsigned i : {1u, 0u})
@@ -174,6 +176,7 @@ void shardtype::offerDotBatch(TypingContext &cx, const DotSides &sides,
   error.fixes(distinctForms(merged));
 }
 
+// dot_general/sharding.9
 void shardtype::offerDotDistinct(TypingContext &cx, const DotSides &sides,
                                  ErrorBuilder &error) {
   Sharding natural = sides.natural(cx.sharding(0), cx.sharding(1));
@@ -188,6 +191,7 @@ void shardtype::offerDotDistinct(TypingContext &cx, const DotSides &sides,
   }
 }
 
+// dot_general/reduction.6
 void shardtype::offerDotPartial(TypingContext &cx, const DotSides &sides,
                                 const Sharding &asked, ErrorBuilder &error) {
   const DotDims &n = sides.numbers;

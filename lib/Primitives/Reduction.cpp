@@ -214,10 +214,11 @@ static std::optional<SmallVector<int64_t, 4>> deletedDims(TypingContext &cx) {
 
 static FailureOr<Shape> logicalShape(TypingContext &cx) {
   DType dtype = cx.operand(0).dtype;
-  if (dtype != DType::Bool && !isInteger(dtype))
+  // numpy does not know the integers of less than 8 bits.
+  if (dtype != DType::Bool && (!isInteger(dtype) || info(dtype).bits < 8))
     return cx
         .error(diag::DTypeRefused, cx.name(), info(dtype).longName, 0,
-               "bool or integers")
+               "bool or integers of 8 bits or more")
         .mark(0); // reduce_and/dtype.1
   if (auto dims = deletedDims(cx))
     return keptShape(cx, *dims); // reduce_and/shape.2

@@ -110,15 +110,17 @@ static bool isExplicit(TypingContext &cx, unsigned i) {
   return cx.context().meshOrEmpty(cx.sharding(i).mesh).anyExplicit();
 }
 
-static LogicalResult checkSorted(TypingContext &cx, unsigned dim) {
-  std::optional<unsigned> first;
+static LogicalResult checkSorted(TypingContext &cx) {
+  int64_t given = cx.params<Sort>().dimension;
+  std::optional<unsigned> first, in = pythonIndex(given, cx.shape(0).size());
+  unsigned dim = in.value_or(0);
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     if (!isExplicit(cx, i))
       continue;
     const Sharding &s = cx.sharding(i);
     if (s.hasUR()) { // sort/reduction.1
       ErrorBuilder error = refuseSets(cx, diag::SpecIteration, i);
-      bool sound = s.unreduced.empty() && s.dims[dim].empty();
+      bool sound = in && s.unreduced.empty() && s.dims[dim].empty();
       for (unsigned other = 0; other < cx.numOperands(); ++other)
         sound &= cx.sharding(other) == s;
       if (sound && cx.numResults() == cx.numOperands())
@@ -126,6 +128,12 @@ static LogicalResult checkSorted(TypingContext &cx, unsigned dim) {
             cx.operands(), [](const Typed &operand) { return operand.type; }));
       return error;
     }
+    if (!in)
+      return cx
+          .error(diag::AccidentalIndex, cx.name(),
+                 std::to_string(given) + " is not a dim of values of rank " +
+                     std::to_string(cx.shape(0).size()))
+          .markParam("dimension"); // sort/shape.2
     if (!s.dims[dim].empty())
       return cx.error(diag::SortSharded, dim, s.dims[dim])
           .mark(i, dim)
@@ -151,19 +159,11 @@ static LogicalResult typeSort(TypingContext &cx) {
                      cx.arg(cx.operandId(i)))
           .mark(0)
           .mark(i); // sort/shape.1
-  auto dim = pythonIndex(cx.params<Sort>().dimension, cx.shape(0).size());
-  if (!dim)
-    return cx
-        .error(diag::AccidentalIndex, cx.name(),
-               std::to_string(cx.params<Sort>().dimension) +
-                   " is not a dim of values of rank " +
-                   std::to_string(cx.shape(0).size()))
-        .markParam("dimension"); // sort/shape.2
   FailureOr<MeshId> mesh = cx.operandMesh();
   if (failed(mesh))
     return failure();
   bool rules = cx.rulesApply();
-  if (rules && failed(checkSorted(cx, *dim)))
+  if (rules && failed(checkSorted(cx)))
     return failure();
   SmallVector<TypeId, 4> types;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
@@ -226,7 +226,6 @@ static LogicalResult topKSharding(TypingContext &cx, const Shape &shape) {
       values.shape = shape;
       Type indices = values;
       indices.dtype = DType::I32;
-      indices.weak = false;
       error.soundTypes(
           {cx.context().intern(values), cx.context().intern(indices)});
     }

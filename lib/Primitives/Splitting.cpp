@@ -71,11 +71,8 @@ static FailureOr<Sharding> unstackSharding(TypingContext &cx, unsigned dim) {
 static LogicalResult typeUnstack(TypingContext &cx) {
   if (failed(checkArray(cx)) || failed(cx.checkContextMesh()))
     return failure();
-  if (cx.shape(0).empty())
-    return cx
-        .error(diag::ParamInvalid, "axis", "a scalar has no dim to unstack")
-        .mark(0); // unstack/shape.1
-  FailureOr<unsigned> dim = checkAxis(cx, cx.params<Unstack>().axis);
+  FailureOr<unsigned> dim =
+      checkAxis(cx, cx.params<Unstack>().axis); // unstack/shape.1
   if (failed(dim) || failed(checkKnown(cx, 0, *dim)))
     return failure();
   int64_t size = cx.shape(0)[*dim];

@@ -78,7 +78,7 @@ static LogicalResult typeIota(TypingContext &cx) {
   if (!p.sharding.given()) // iota/sharding.2
     return setMade(cx, p.shape, p.dtype, replicated(cx.mesh(), rank));
   FailureOr<Sharding> given = cx.resolveParam(p.sharding, rank, "sharding");
-  if (failed(given))
+  if (failed(given)) // iota/sharding.3
     return failure();
   return setMade(cx, p.shape, p.dtype, *given); // iota/sharding.1
 }
@@ -102,7 +102,8 @@ static LogicalResult typeEmpty2(TypingContext &cx) {
   MemorySpace memory = p.memorySpace.name == "Host"  ? MemorySpace::Host
                        : p.memorySpace.name == "Any" ? MemorySpace::Any
                                                      : MemorySpace::Device;
-  return setMade(cx, {}, p.dtype, replicated(MeshId(), 0), memory); // empty2/1
+  return setMade(cx, {}, p.dtype, replicated(MeshId(), 0),
+                 memory); // empty2/type.1
 }
 
 static DimMap iotaDims(TypingContext &cx) {

@@ -19,7 +19,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
-            "reduction", "indexing", "windows", "random", "sharding", "values", "programs")
+            "reduction", "indexing", "windows", "random", "sharding", "values",
+            "shapes", "programs")
 SKIP = 77
 
 

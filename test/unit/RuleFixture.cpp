@@ -85,9 +85,13 @@ RuleOutcome RuleFixture::run(StringRef primitive,
     throw std::runtime_error("no row for " + primitive.str());
   Program program(context);
   std::vector<Param> list;
+  Value hidden;
+  hidden.kind = Value::Hidden;
   for (const auto &[key, text] : params) {
     std::string error;
-    auto value = oracle::readValue(program, text, paramMesh, error);
+    std::optional<ValueId> value =
+        text == "<hidden>" ? program.intern(hidden)
+                           : oracle::readValue(program, text, paramMesh, error);
     if (!value)
       throw std::runtime_error(key + "=" + text + ": " + error);
     list.push_back({context.intern(key), *value});

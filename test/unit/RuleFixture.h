@@ -31,7 +31,8 @@ public:
   /// `X=2,Y=2:Auto`; empty: no mesh.
   explicit RuleFixture(StringRef meshText = "X=2,Y=2");
 
-  /// Operands as in the verdict files; parameters as they print.
+  /// Operands as in the verdict files; parameters as they print, or `<hidden>`
+  /// for one that a printed program hides.
   RuleOutcome run(StringRef primitive, std::vector<std::string> operands,
                   const std::map<std::string, std::string> &params = {},
                   unsigned numResults = 1);

@@ -35,7 +35,7 @@ HEAD = re.compile(rf"[-*] `{NAME}`:? (.*)")
 CITE = re.compile(rf"{NAME}((?:(?:,| and| to) \.[0-9]+)*)")
 MORE = re.compile(r"(,| and| to) \.([0-9]+)")
 VERDICT = re.compile(r"`([A-Z]{2,5} [a-z][a-z.-]*)`")
-ROW = re.compile(r"\| `([a-z0-9_-]+)` \| `([a-z]+)` \| (.*) \|")
+ROW = re.compile(r"\| `([a-z0-9_-]+)` \| ((?:`[a-z]+` ?)+) \| (.*) \|")
 CODE = ("lib", "include")
 TESTS = ("test", "spec-examples")
 SUFFIXES = (".cpp", ".h", ".def", ".jaxpr", ".py", ".txt", ".md")
@@ -58,7 +58,7 @@ class Row:
     """Which recorded verdicts cover the clauses of one name."""
 
     where: str
-    family: str
+    families: list[str]
     primitives: list[str]
     verdicts: set[str] = field(default_factory=set)
 
@@ -128,18 +128,19 @@ def read_rows(clauses: dict[str, Clause], faults: list[str]) -> dict[str, Row]:
         if not (match := ROW.match(line)):
             continue
         where = f"{relative(table)}:{number}"
-        row = Row(where, match[2], re.findall(r"`([^`]+)`", match[3]))
+        row = Row(where, re.findall(r"[a-z]+", match[2]), re.findall(r"`([^`]+)`", match[3]))
         if match[1] in rows:
             faults.append(f"{where}: `{match[1]}` has a row already")
         if match[1] not in names:
             faults.append(f"{where}: no clause is named `{match[1]}`")
-        if row.family not in recorded:
-            recorded[row.family] = read_verdicts(row.family)
-        for primitive in row.primitives:
-            verdicts = recorded[row.family].get(primitive, set())
-            if "ok" not in verdicts:
-                faults.append(f"{where}: {row.family}.jsonl accepts no case of `{primitive}`")
-            row.verdicts |= verdicts
+        for family in row.families:
+            if family not in recorded:
+                recorded[family] = read_verdicts(family)
+            for primitive in row.primitives:
+                verdicts = recorded[family].get(primitive, set())
+                if "ok" not in verdicts:
+                    faults.append(f"{where}: {family}.jsonl accepts no case of `{primitive}`")
+                row.verdicts |= verdicts
         rows[match[1]] = row
     return rows
 
@@ -171,7 +172,7 @@ def judge(clauses: dict[str, Clause], rows: dict[str, Row], faults: list[str]) -
             if row and refusal not in row.verdicts:
                 faults.append(
                     f"{clause.where}: no case of {', '.join(row.primitives)} in"
-                    f" {row.family}.jsonl is refused with {refusal}"
+                    f" {', '.join(row.families)}.jsonl is refused with {refusal}"
                 )
 
 
