@@ -4,7 +4,6 @@
 #include "shardtype/Support/Intern.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/Allocator.h"
-#include "llvm/Support/StringSaver.h"
 
 using namespace shardtype;
 
@@ -70,7 +69,6 @@ static size_t hash(const Type &type) {
 
 struct Context::Impl {
   llvm::BumpPtrAllocator allocator;
-  llvm::StringSaver saver{allocator};
   llvm::DenseMap<StringRef, StringId> stringIds;
   std::vector<StringRef> strings;
   InternTable<Mesh, MeshId> meshes;
@@ -86,7 +84,9 @@ StringId Context::intern(StringRef text) {
     return it->second;
   StringId id(impl_->strings.size());
   // The key must live as long as the context, not as long as the argument.
-  StringRef kept = impl_->saver.save(text);
+  // Copied here, not by LLVM's library: that is not built with a sanitizer and
+  // would not mark the bytes as used.
+  StringRef kept = text.copy(impl_->allocator);
   impl_->stringIds.try_emplace(kept, id);
   impl_->strings.push_back(kept);
   return id;
