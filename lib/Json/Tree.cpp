@@ -162,7 +162,7 @@ void Tree::checkKeys(uint32_t object) const {
     const Node &key = nodes_[at];
     for (uint32_t i = 0; i < count; ++i) {
       const Node &other = nodes_[keys[i]];
-      if (other.size == key.size &&
+      if (other.size == key.size && other.chars[0] == key.chars[0] &&
           std::memcmp(other.chars, key.chars, key.size) == 0)
         duplicate(Ref(*this, at));
     }

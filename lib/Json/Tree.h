@@ -99,46 +99,50 @@ private:
 
 class Tree {
 public:
-  explicit Tree(StringRef text) : text_(text) {}
+  explicit Tree(StringRef text) : text_(text) {
+    grow();
+    clear();
+  }
 
   // The events of a value, in order. `offset` as in Node.
   void scalar(Node::Kind kind, int64_t integer, uint32_t offset) {
     Node &node = push(kind, offset);
     node.integer = integer;
     node.size = 0;
+    ++nodes_[open_].size;
   }
   /// Text that may live in a buffer of the lexer; kept for this element.
   void chars(Node::Kind kind, StringRef text, uint32_t offset) {
+    key(text, offset, kind);
+    ++nodes_[open_].size;
+  }
+  void key(StringRef text, uint32_t offset, Node::Kind kind = Node::String) {
     Node &node = push(kind, offset);
     node.chars = keep(text, offset);
     node.size = text.size();
   }
-  void key(StringRef text, uint32_t offset) {
-    Node &node = nodes_.emplace_back();
-    node.kind = Node::String;
-    node.offset = offset;
-    node.next = nodes_.size();
-    node.chars = keep(text, offset);
-    node.size = text.size();
-  }
   void open(Node::Kind kind, uint32_t offset) {
-    push(kind, offset).size = 0;
-    open_.push_back(nodes_.size() - 1);
+    ++nodes_[open_].size;
+    Node &node = push(kind, offset);
+    node.size = 0;
+    node.next = open_; // Until it is closed.
+    open_ = size_ - 1;
   }
   /// Closes the innermost array or object; an object's keys must differ.
   void close(uint32_t offset) {
-    Node &node = nodes_[open_.back()];
+    uint32_t closed = open_;
+    Node &node = nodes_[closed];
+    open_ = node.next;
     node.end = offset;
-    node.next = nodes_.size();
+    node.next = size_;
     if (node.kind == Node::Object && node.size > 1)
-      checkKeys(open_.back());
-    open_.pop_back();
+      checkKeys(closed);
   }
-  bool isOpen() const { return !open_.empty(); }
-  Ref root() const { return Ref(*this, 0); }
+  bool isOpen() const { return open_ != 0; }
+  Ref root() const { return Ref(*this, 1); }
   void clear() {
-    nodes_.clear();
-    open_.clear();
+    size_ = 1; // The first node is the parent of the root.
+    open_ = 0;
     if (ownsChars_)
       chars_.Reset();
     ownsChars_ = false;
@@ -146,18 +150,19 @@ public:
 
   const Node &operator[](uint32_t index) const { return nodes_[index]; }
   StringRef text() const { return text_; }
-  size_t size() const { return nodes_.size(); }
+  size_t size() const { return size_ - 1; }
 
 private:
   Node &push(Node::Kind kind, uint32_t offset) {
-    if (!open_.empty())
-      ++nodes_[open_.back()].size;
-    Node &node = nodes_.emplace_back();
+    if (LLVM_UNLIKELY(size_ == nodes_.size()))
+      grow();
+    Node &node = nodes_[size_++];
     node.kind = kind;
     node.offset = offset;
-    node.next = nodes_.size();
+    node.next = size_;
     return node;
   }
+  void grow() { nodes_.resize(std::max<size_t>(256, nodes_.size() * 2)); }
   /// The text in the file itself if it stands there without escapes (it ends
   /// one byte before `offset`), else a copy.
   const char *keep(StringRef text, uint32_t offset) {
@@ -173,7 +178,8 @@ private:
 
   StringRef text_;
   std::vector<Node> nodes_;
-  std::vector<uint32_t> open_;
+  uint32_t size_ = 0; // Nodes in use.
+  uint32_t open_ = 0; // The innermost open array or object.
   llvm::BumpPtrAllocator chars_;
   bool ownsChars_ = false;
 };
