@@ -23,6 +23,7 @@ static void report(DiagnosticList &diags, StringRef text,
 /// Lines `#!` before the program; other comments may stand between them.
 static std::vector<Directive> findDirectives(StringRef text) {
   std::vector<Directive> directives;
+  text.consume_front("\xef\xbb\xbf");
   for (unsigned line = 1; !text.empty(); ++line) {
     auto [first, rest] = text.split('\n');
     StringRef content = first.trim();

@@ -15,6 +15,8 @@
 
 using namespace shardtype;
 
+static constexpr uint64_t MaxComparisons = 10'000'000;
+
 void TextResolver::forEachJaxpr(ValueId id,
                                 llvm::function_ref<void(JaxprId)> visit) const {
   const Value &v = program_.value(id);
@@ -79,7 +81,7 @@ void TextResolver::findJaxprs() {
     walk();
 }
 
-bool TextResolver::equal(ValueId a, ValueId b, unsigned depth) const {
+bool TextResolver::equal(ValueId a, ValueId b, unsigned depth) {
   if (a == b)
     return true;
   const Value &x = program_.value(a), &y = program_.value(b);
@@ -95,14 +97,17 @@ bool TextResolver::equal(ValueId a, ValueId b, unsigned depth) const {
 }
 
 /// Equal but for the names of variables, which are numbers here.
-bool TextResolver::equal(JaxprId a, JaxprId b, unsigned depth) const {
+bool TextResolver::equal(JaxprId a, JaxprId b, unsigned depth) {
   const SyntaxJaxpr &x = syntax_.jaxprs[a.index()];
   const SyntaxJaxpr &y = syntax_.jaxprs[b.index()];
   if (a == b)
     return true;
-  if (depth > maxDepth_ || x.eqns.size() != y.eqns.size() ||
-      x.binders.size() != y.binders.size() || x.numConsts != y.numConsts ||
-      x.numInputs != y.numInputs || x.outs.size() != y.outs.size())
+  // Uniting jaxprs only makes their print shorter; it is not worth much time.
+  comparisons_ += 1 + x.eqns.size();
+  if (comparisons_ > MaxComparisons || depth > maxDepth_ ||
+      x.eqns.size() != y.eqns.size() || x.binders.size() != y.binders.size() ||
+      x.numConsts != y.numConsts || x.numInputs != y.numInputs ||
+      x.outs.size() != y.outs.size())
     return false;
   auto sameAtoms = [](ArrayRef<SyntaxAtom> m, ArrayRef<SyntaxAtom> n) {
     return m.size() == n.size() &&

@@ -311,9 +311,12 @@ FailureOr<std::optional<ValueId>> TextParser::simpleValue(StringRef key) {
   if (auto it = simpleValues_.find(cacheKey); it != simpleValues_.end())
     return std::optional(it->second);
   size_t jaxprsBefore = syntax_.jaxprs.size();
-  auto whole = [this](size_t &offset) { return wholeProgram(offset); };
-  TextValue::Result read = TextValue(program_, in_.text(), limits_.depth, whole)
-                               .read(begin, *end, dtypes);
+  auto whole = [this](size_t &offset, unsigned depth) {
+    return wholeProgram(offset, depth);
+  };
+  unsigned room = limits_.depth - std::min(limits_.depth, valueDepth_);
+  TextValue::Result read =
+      TextValue(program_, in_.text(), room, whole).read(begin, *end, dtypes);
   if (read.reported)
     return llvm::failure();
   if (!read.error.empty() && !read.value)

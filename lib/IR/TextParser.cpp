@@ -35,6 +35,7 @@ LogicalResult TextParser::count(size_t items) {
 }
 
 LogicalResult TextParser::parse() {
+  in_.accept("\xef\xbb\xbf"); // What some editors begin a file with.
   FailureOr<JaxprId> entry = program();
   if (failed(entry))
     return llvm::failure();
@@ -95,11 +96,14 @@ FailureOr<JaxprId> TextParser::program() {
 }
 
 /// A program that is part of a value (spec 04, 4.6).
-FailureOr<JaxprId> TextParser::wholeProgram(size_t &offset) {
+FailureOr<JaxprId> TextParser::wholeProgram(size_t &offset,
+                                            unsigned valueDepth) {
   size_t back = in_.at();
   in_.seek(offset);
   size_t first = syntax_.jaxprs.size();
+  valueDepth_ += valueDepth;
   FailureOr<JaxprId> id = program();
+  valueDepth_ -= valueDepth;
   offset = in_.at();
   in_.seek(back);
   for (size_t i = first; i < syntax_.jaxprs.size(); ++i)

@@ -45,7 +45,7 @@ private:
 
   // TextParser.cpp: programs, jaxprs, equations.
   FailureOr<JaxprId> program();
-  FailureOr<JaxprId> wholeProgram(size_t &offset);
+  FailureOr<JaxprId> wholeProgram(size_t &offset, unsigned valueDepth);
   LogicalResult definition();
   LogicalResult checkDefined(const Definitions &definitions);
   JaxprId newJaxpr(size_t offset);
@@ -133,6 +133,7 @@ private:
   TextFailure failure_;
   bool failed_ = false;
   unsigned depth_ = 0;
+  unsigned valueDepth_ = 0; // Of the values around it.
   uint64_t items_ = 0;
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::vector<Definitions> definitions_;

@@ -42,8 +42,8 @@ private:
   MeshId bodyMesh(const SyntaxEqn &eqn, MeshId around);
   void forEachJaxpr(ValueId value,
                     llvm::function_ref<void(JaxprId)> visit) const;
-  bool equal(JaxprId a, JaxprId b, unsigned depth) const;
-  bool equal(ValueId a, ValueId b, unsigned depth) const;
+  bool equal(JaxprId a, JaxprId b, unsigned depth);
+  bool equal(ValueId a, ValueId b, unsigned depth);
 
   // Sources.
   void findPlaces();
@@ -93,6 +93,7 @@ private:
   std::vector<JaxprId> order_;               // From the entry, breadth first.
   std::vector<std::vector<JaxprId>> bodies_; // By JaxprId.
   std::vector<JaxprId> unitedWith_;          // By JaxprId; invalid: itself.
+  uint64_t comparisons_ = 0;                 // Made to unite them.
   std::vector<MeshId> meshes_;               // By JaxprId.
   std::vector<Place> places_;                // By SyntaxEqn::order.
   llvm::DenseMap<MeshId, llvm::StringMap<TypeId>> types_;

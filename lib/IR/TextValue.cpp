@@ -88,8 +88,8 @@ bool TextValue::startsProgram() const {
   return text.starts_with("let ");
 }
 
-std::optional<ValueId> TextValue::program() {
-  FailureOr<JaxprId> jaxpr = readProgram_(at_);
+std::optional<ValueId> TextValue::program(unsigned depth) {
+  FailureOr<JaxprId> jaxpr = readProgram_(at_, depth);
   if (failed(jaxpr)) {
     result_.reported = true;
     return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<ValueId> TextValue::value(unsigned depth) {
                 "values nest more than " + std::to_string(maxDepth_) + " deep");
   char c = text_[at_];
   if (startsProgram())
-    return program();
+    return program(depth);
   if (c == '(')
     return parenthesized(depth);
   if (accept("["))
@@ -312,8 +312,9 @@ std::optional<ValueId> TextValue::fields(StringRef name, unsigned depth) {
 std::optional<ValueId> shardtype::parseValue(Program &program, StringRef text,
                                              MeshId mesh, std::string &error) {
   constexpr unsigned MaxDepth = 256;
-  TextValue reader(program, text, MaxDepth,
-                   [](size_t &) -> FailureOr<JaxprId> { return failure(); });
+  TextValue reader(
+      program, text, MaxDepth,
+      [](size_t &, unsigned) -> FailureOr<JaxprId> { return failure(); });
   TextValue::Result read = reader.read(0, text.size(), /*dtypes=*/true);
   if (!read.value) {
     error = !read.error.empty() ? read.error

@@ -14,8 +14,10 @@ namespace shardtype {
 class TextValue {
 public:
   /// Reads a whole program at an offset of the text and moves the offset behind
-  /// it; a failure has been reported.
-  using ReadProgram = llvm::function_ref<FailureOr<JaxprId>(size_t &)>;
+  /// it; a failure has been reported. The last argument is how deep the value
+  /// is here.
+  using ReadProgram =
+      llvm::function_ref<FailureOr<JaxprId>(size_t &, unsigned)>;
 
   TextValue(Program &program, StringRef text, unsigned maxDepth,
             ReadProgram readProgram)
@@ -52,7 +54,7 @@ private:
   std::optional<ValueId> namedSharding();
   std::optional<ValueId> treeDef();
   std::optional<ValueId> dtypeCall();
-  std::optional<ValueId> program();
+  std::optional<ValueId> program(unsigned depth);
   std::optional<ValueId> topWord(StringRef word);
 
   bool startsProgram() const;

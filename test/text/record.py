@@ -7,6 +7,8 @@ format).
 
     python test/text/record.py            write all
     python test/text/record.py --check    compare, write nothing
+    python test/text/record.py --older    with an older JAX: write older/NAME-VERSION.txt
+                                          for the programs that print otherwise there
 """
 
 import os
@@ -48,7 +50,23 @@ def files_of(name):
     yield f"{name}.json", out.to_json()
 
 
+# Programs whose parameters were others before.
+OLDER = ("branches", "custom_rules", "enums", "loops", "refs", "remat", "scans",
+         "shared_in_shared", "symmetric_solve")
+
+
+def record_older():
+    for name in OLDER:
+        text = str(jax.make_jaxpr(programs.PROGRAMS[name])(*programs.ARGS[name]))
+        path = HERE / "older" / f"{name}-{jax.__version__}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text + "\n")
+    return 0
+
+
 def main():
+    if "--older" in sys.argv[1:]:
+        return record_older()
     if jax.__version__ != JAX_VERSION:
         print(f"skipped: recorded with JAX {JAX_VERSION}, this is {jax.__version__}")
         return 77

@@ -6,6 +6,7 @@
 #include "shardtype/IR/Parser.h"
 #include "shardtype/IR/Printer.h"
 #include "shardtype/IR/Verifier.h"
+#include "shardtype/Primitives/All.h"
 #include "shardtype/Types/Text.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -15,8 +16,11 @@
 
 namespace shardtype {
 
-/// No typing rows: what the IR knows of primitives by itself.
-inline const PrimitiveInfo *noRows(StringRef) { return nullptr; }
+/// What rows say of printing and reading.
+inline const PrimitiveInfo *rowInfo(StringRef name) {
+  static const PrimitiveSet rows = allPrimitives();
+  return rows.info(name);
+}
 
 inline std::string readFile(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -44,7 +48,7 @@ struct Read {
   std::optional<ParsedText> parsed;
 
   explicit Read(StringRef text, const ParseLimits &limits = {}) {
-    parsed = parseText(cx, text, "test.jaxpr", noRows, diags, limits);
+    parsed = parseText(cx, text, "test.jaxpr", rowInfo, diags, limits);
     if (parsed && failed(verify(parsed->program, diags)))
       parsed.reset();
   }

@@ -63,6 +63,15 @@ TEST_CASE("corpus programs print as JAX printed them") {
   }
 }
 
+TEST_CASE("what older releases printed reads and prints too") {
+  std::vector<std::string> paths = filesIn("test/text/older", ".txt");
+  REQUIRE(paths.size() > 10);
+  for (const std::string &path : paths) {
+    INFO(path);
+    checkIdentity(readFile(path));
+  }
+}
+
 /// Two variables that are read share the name `_`: the text does not tell them
 /// apart, and no reader can.
 static bool isAmbiguous(StringRef path) {

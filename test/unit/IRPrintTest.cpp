@@ -1,6 +1,7 @@
 // IRPrintTest.cpp - equations for messages, names, typed instances.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "IRFixture.h"
+#include "shardtype/IR/PrintFacts.h"
 #include "shardtype/Types/Text.h"
 
 using namespace shardtype;
@@ -136,6 +137,22 @@ TEST_CASE("a jaxpr inside a twice-used one counts twice") {
   // f0 is used once and small: it prints in place.
   CHECK(StringRef(printed).count("let f") == 40);
   CHECK(StringRef(printed).starts_with("let f1 = {"));
+}
+
+TEST_CASE("how a primitive prints is said in one place") {
+  for (const PrimitiveInfo &facts : allPrintFacts()) {
+    INFO(facts.name.str());
+    CHECK_FALSE(rowInfo(facts.name));
+    CHECK(printFacts(facts.name) == &facts);
+  }
+  const PrimitiveSet rows = allPrimitives();
+  for (const Primitive *row : rows.rows()) {
+    INFO(row->info.name.str());
+    CHECK(llvm::is_sorted(row->info.params.fields,
+                          [](const ParamField &a, const ParamField &b) {
+                            return a.key < b.key;
+                          }));
+  }
 }
 
 TEST_CASE("options leave out types and add name stacks") {

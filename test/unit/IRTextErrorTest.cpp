@@ -206,6 +206,21 @@ TEST_CASE("programs with random bytes changed do not crash", "[exhaustive]") {
   CHECK(refused > 1000);
 }
 
+TEST_CASE("comparing definitions does not take forever", "[exhaustive]") {
+  // 2^40 paths through equal definitions, once outside and once in a value.
+  std::string definitions;
+  for (int i = 0; i < 40; ++i)
+    definitions += "let f" + std::to_string(i) +
+                   " = { lambda ; . let g[jaxpr=f" + std::to_string(i + 1) +
+                   "]; g[jaxpr=f" + std::to_string(i + 1) + "]  in () } in\n";
+  definitions += "let f40 = { lambda ; . let  in () } in\n";
+  std::string text = definitions + "{ lambda ; . let h[x=S(a=" + definitions +
+                     "{ lambda ; . let g[jaxpr=f0]  in () })]  in () }";
+  Read read(text);
+  INFO(read.error());
+  CHECK(read);
+}
+
 TEST_CASE("time is linear in the size of a text", "[exhaustive]") {
   // Each of these would take minutes if something were scanned again and again.
   std::string lines = "{ lambda ; a:f32[4]. let\n";

@@ -360,6 +360,13 @@ TEST_CASE("inputs are weakly typed if a directive says so") {
         "1:1: no input with a type is called 'z'");
 }
 
+TEST_CASE("line ends and byte order marks of other systems do not matter") {
+  CHECK(Read("\xef\xbb\xbf#! mesh X=2\r\n{ lambda ; a:f32[4@X]. let\r\n"
+             "    b:f32[4@X] = sin a\r\n  in (b,) }\r\n")
+            .print() ==
+        "{ lambda ; a:f32[4@X]. let b:f32[4@X] = sin a in (b,) }");
+}
+
 TEST_CASE("names of a person's text are kept, new ones do not collide") {
   Read read("{ lambda ; x:f32[1] a:f32[1]. let\n"
             "    y:f32[1] = sin x\n"

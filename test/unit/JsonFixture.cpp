@@ -1,6 +1,7 @@
 // JsonFixture.cpp - reading, writing and comparing programs in JSON.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "JsonFixture.h"
+#include "shardtype/Primitives/All.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -20,8 +21,9 @@ std::string Reading::error() const {
 
 Reading jsontest::read(Context &cx, StringRef text, const JsonLimits &limits) {
   Reading reading;
+  static const PrimitiveSet rows = allPrimitives();
   reading.program = readJson(
-      cx, text, [](StringRef name) { return printFacts(name); }, reading.diags,
+      cx, text, [](StringRef name) { return rows.info(name); }, reading.diags,
       limits);
   // A result or an error, never both or neither.
   if (reading.program.has_value() == reading.diags.hasErrors())
@@ -65,7 +67,7 @@ std::vector<std::string> jsontest::filesIn(const std::string &directory,
 }
 
 std::string jsontest::normalText(StringRef text) {
-  static const std::regex numpy("np\\.int64\\((-?\\d+)\\)");
+  static const std::regex numpy("np\\.(?:int64|float32)\\(([-.\\d]+)\\)");
   static const std::regex set("\\{('[^'{}]*'(?:, '[^'{}]*')*)\\}");
   std::string plain = std::regex_replace(text.str(), numpy, "$1");
   std::string result;
@@ -156,7 +158,7 @@ lj::Value jsontest::normal(StringRef text) {
     eraseEmpty(*mesh.getAsObject(), {"device", "devices"});
   for (lj::Value &frame : *root->getArray("sources"))
     eraseEmpty(*frame.getAsObject(), {"func", "col", "eline", "ecol"});
-  eraseEmpty(*root->getObject("entry"), {"name"});
+  eraseEmpty(*root->getObject("entry"), {"name", "arg_paths"});
   if (const lj::Value *mesh = root->getObject("context")->get("mesh"))
     if (isEmpty(*mesh))
       root->getObject("context")->erase("mesh");
@@ -206,12 +208,14 @@ std::vector<Sample> jsontest::samples() {
     all.push_back(
         {json, source + "/spec-examples/golden/jaxpr/" + name.str() + ".txt"});
   }
-  // Format 1.0, spread over lines, trivial parts spelled out; the text is JAX's.
+  // Format 1.0, spread over lines, trivial parts spelled out; the text is
+  // JAX's.
   all.push_back({source + "/test/Json/handwritten.json",
                  source + "/test/Json/handwritten.txt"});
-  for (StringRef directory : {"programs", "native"})
+  for (StringRef directory :
+       {"test/corpus/programs", "test/corpus/native", "test/text/printed"})
     for (const std::string &json :
-         filesIn(source + "/test/corpus/" + directory.str(), ".json"))
+         filesIn(source + "/" + directory.str(), ".json"))
       all.push_back({json, json.substr(0, json.size() - 4) + "txt"});
   return all;
 }

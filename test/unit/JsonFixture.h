@@ -3,7 +3,6 @@
 #ifndef SHARDTYPE_TEST_UNIT_JSONFIXTURE_H
 #define SHARDTYPE_TEST_UNIT_JSONFIXTURE_H
 
-#include "shardtype/IR/PrintFacts.h"
 #include "shardtype/IR/Printer.h"
 #include "shardtype/Json/Json.h"
 #include "llvm/Support/JSON.h"

@@ -40,10 +40,13 @@ TEST_CASE("a file prints as JAX printed the program") {
     INFO(reading.error());
     REQUIRE(reading.program);
     std::string recorded = slurp(sample.text);
-    std::string wanted = normalText(StringRef(recorded).rtrim());
+    StringRef program(recorded);
+    while (program.starts_with("#!")) // The mesh, which the file says itself.
+      program = program.split('\n').second;
+    std::string wanted = normalText(program.rtrim());
     std::string got = normalText(print(*reading.program));
     // The longer text of a NumPy number moved JAX's line breaks.
-    if (StringRef(recorded).contains("np.int64"))
+    if (StringRef(recorded).contains("np."))
       CHECK(withoutLayout(got) == withoutLayout(wanted));
     else
       CHECK(firstDifference(got, wanted) == "");

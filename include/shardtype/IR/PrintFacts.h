@@ -11,7 +11,7 @@ namespace shardtype {
 /// null for one that prints all its parameters in the plain way.
 const PrimitiveInfo *printFacts(StringRef name);
 
-/// All of them, for a test that no row says the same again.
+/// All of them: a primitive that gets a row loses its entry here.
 ArrayRef<PrimitiveInfo> allPrintFacts();
 
 } // namespace shardtype
