@@ -92,6 +92,7 @@ Outcome Situation::judge(const Case &c) {
   if (!trouble_.empty())
     return {false, "cannot read " + trouble_};
   TypingContext::Options options;
+  options.jax = jax_;
   NoBodies host;
   TypingContext cx(context_, program_, row_, params_, operands, mesh_,
                    c.error.empty() ? c.results.size() : numResults_, options,

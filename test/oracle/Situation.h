@@ -30,6 +30,7 @@ public:
             const std::map<std::string, std::string> &params,
             ArrayRef<Case> cases);
   StringRef name() const { return row_.info.name; }
+  void setJax(JaxVersion version) { jax_ = version; }
   Outcome judge(const Case &c);
   /// `add[k=v] f32[8@X,4], f32[8,4] on X=2,Y=2`, for people and patterns.
   std::string text(const Case &c) const;
@@ -45,6 +46,7 @@ private:
   std::string meshText_, paramsText_, trouble_;
   MeshId mesh_;
   ParamsId params_;
+  JaxVersion jax_ = JaxVersion::V0_12;
   unsigned numResults_ = 1; // Where JAX gives no results: as its neighbours.
 };
 

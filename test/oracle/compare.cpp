@@ -22,6 +22,7 @@ struct Options {
   std::string differences = SHARDTYPE_SOURCE_DIR "/test/oracle/differences.txt";
   std::string noRules = SHARDTYPE_SOURCE_DIR "/test/oracle/norules.txt";
   unsigned atMost = 20; // Disagreements printed.
+  JaxVersion jax = JaxVersion::V0_12;
 };
 
 struct Counts {
@@ -125,6 +126,7 @@ bool Comparison::group(StringRef family, const json::Object &group) {
   for (const auto &[key, value] : *params)
     texts[StringRef(key).str()] = value.getAsString().value_or("").str();
   Situation situation(*row, *mesh, texts, cases);
+  situation.setJax(options_.jax);
   for (const Case &c : cases)
     one(family, situation, c);
   return true;
@@ -200,7 +202,7 @@ bool Comparison::finish() {
 
 int usage() {
   llvm::errs() << "usage: oracle_compare [--primitive NAME]... [--verbose] "
-                  "[--at-most N] FILE.jsonl...\n";
+                  "[--at-most N] [--jax 0.11] FILE.jsonl...\n";
   return 2;
 }
 
@@ -213,7 +215,10 @@ int main(int argc, char **argv) {
     bool more = i + 1 < argc;
     if (arg == "--verbose")
       options.atMost = ~0u;
-    else if (arg == "--primitive" && more)
+    else if (arg == "--jax" && more && StringRef(argv[i + 1]) == "0.11") {
+      options.jax = JaxVersion::V0_11;
+      ++i;
+    } else if (arg == "--primitive" && more)
       options.primitives.push_back(argv[++i]);
     else if (arg == "--at-most" && more) {
       if (StringRef(argv[++i]).getAsInteger(10, options.atMost))
