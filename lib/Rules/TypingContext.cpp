@@ -323,13 +323,21 @@ ErrorBuilder &ErrorBuilder::fix(Fix fix) {
   return *this;
 }
 
+/// A spec as it can be written in Python: sums need no kind said.
+static std::string pasteable(Context &cx, const Sharding &sharding) {
+  PartitionSpec spec = toSpec(cx, sharding);
+  if (spec.kind == ReductionKind::Sum)
+    spec.kind = ReductionKind::None;
+  return str(cx, spec);
+}
+
 ErrorBuilder &ErrorBuilder::fix(const Sharding &result) {
   assert(cx_.haveShape_ && "a fix needs the result's shape");
   if (checkDivisible(cx_.context(), result, cx_.resultShape_))
     return *this; // Not legal after all.
   Fix fix;
   fix.type = cx_.composed(result);
-  fix.spec = cx_.arg(result);
+  fix.spec = pasteable(cx_.context(), result);
   if (cx_.primitive().dims) {
     SmallVector<TypeId, 4> operands;
     for (const Typed &operand : cx_.operands())
@@ -355,7 +363,7 @@ ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
   Fix fix;
   fix.operand = static_cast<int>(operand);
   fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);
-  fix.spec = cx_.arg(sharding);
+  fix.spec = pasteable(cx_.context(), sharding);
   fix.code = "reshard({0}, " + fix.spec + ")";
   fix.communication =
       reshardCost(cx_.context(), cx_.operandId(operand), fix.type);

@@ -52,7 +52,8 @@ void shardtype::print(raw_ostream &os, const Context &cx,
     printSet(next(), cx, "reduced", spec.reduced);
   if (spec.kind != ReductionKind::None)
     next() << "unreduced_kind=" << str(spec.kind);
-  else if (spec.partitions.size() == 1 && spec.reduced.empty())
+  else if (spec.partitions.size() == 1 && spec.unreduced.empty() &&
+           spec.reduced.empty())
     os << ','; // A tuple of one, as Python prints it.
   os << ')';
 }

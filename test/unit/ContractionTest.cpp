@@ -31,7 +31,7 @@ TEST_CASE("dot_general/sharding.7: row A28 has four results") {
   CHECK(d.fixes() == "-> P(None, None) all-reduce X 768 *\n"
                      "-> P('X', None) reduce-scatter X 384\n"
                      "-> P(None, 'X') reduce-scatter X 384\n"
-                     "-> P(None, None, unreduced={'X'}, unreduced_kind=sum)\n");
+                     "-> P(None, None, unreduced={'X'})\n");
   CHECK(d.results == "f32[8,16]");
 }
 
@@ -51,11 +51,10 @@ TEST_CASE("rows A29, A29b and C03 to C05") {
 TEST_CASE("the example of the command line") {
   RuleOutcome d =
       dot("data=4,model=2", {"f32[32@data,512@model]", "f32[512@model,128]"});
-  CHECK(d.fixes() ==
-        "-> P('data', None) all-reduce model 4096 *\n"
-        "-> P('data', 'model') reduce-scatter model 2048\n"
-        "-> P(('data', 'model'), None) reduce-scatter model 2048\n"
-        "-> P('data', None, unreduced={'model'}, unreduced_kind=sum)\n");
+  CHECK(d.fixes() == "-> P('data', None) all-reduce model 4096 *\n"
+                     "-> P('data', 'model') reduce-scatter model 2048\n"
+                     "-> P(('data', 'model'), None) reduce-scatter model 2048\n"
+                     "-> P('data', None, unreduced={'model'})\n");
 }
 
 TEST_CASE("case C01: attention scores over a sharded head dim") {
@@ -68,8 +67,7 @@ TEST_CASE("case C01: attention scores over a sharded head dim") {
   CHECK(fixes[0].spec == "P('D', None, None, None)");
   REQUIRE(fixes[0].communication.size() == 1);
   CHECK(fixes[0].communication[0].payloadBytes == 1024);
-  CHECK(fixes[4].spec ==
-        "P('D', None, None, None, unreduced={'M'}, unreduced_kind=sum)");
+  CHECK(fixes[4].spec == "P('D', None, None, None, unreduced={'M'})");
   CHECK(fixes[4].communication.empty());
 }
 
@@ -101,9 +99,8 @@ TEST_CASE("dot_general/reduction.6: case C13, one side is replicated") {
   RuleOutcome axes = dot("X=2,Y=2", {"f32[4,8@Y]", "f32[8@Y,16]"}, Matmul,
                          "P(None, None, unreduced={'X'})");
   CHECK(axes.code() == "dot-unreduced-axes");
-  CHECK(axes.fixes() ==
-        "-> P(None, None) all-reduce Y 256 *\n"
-        "-> P(None, None, unreduced={'Y'}, unreduced_kind=sum)\n");
+  CHECK(axes.fixes() == "-> P(None, None) all-reduce Y 256 *\n"
+                        "-> P(None, None, unreduced={'Y'})\n");
 }
 
 TEST_CASE("case C12: partial over two axes") {

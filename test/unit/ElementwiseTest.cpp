@@ -101,8 +101,8 @@ TEST_CASE("partial sums that cannot be added, and what it takes") {
   o = f.run("sub", {"f32[8,4]{U:Y}", "f32[8,4]{U:(X,Y)}"});
   CHECK(o.code() == "add-unreduced-differ");
   CHECK(o.fixes() ==
-        "0 P(None, None, unreduced={'X', 'Y'}, unreduced_kind=sum) *\n"
-        "1 P(None, None, unreduced={'Y'}, unreduced_kind=sum) all-reduce X "
+        "0 P(None, None, unreduced={'X', 'Y'}) *\n"
+        "1 P(None, None, unreduced={'Y'}) all-reduce X "
         "128\n");
   o = f.run("add", {"f32[8,4]{U:Y}", "f32[8,4]{U:X}"});
   CHECK(o.fixes() == "0 P(None, None) all-reduce Y 128 *\n"

@@ -79,8 +79,7 @@ TEST_CASE("reshape/reduction.2: the sets asked for must be the operand's") {
       reshape("X=2,Y=2", "f32[8@X]{U:Y}", "(2, 4)", "P('X', None)");
   CHECK(lost.code() == "reshape-unreduced");
   CHECK(lost.marks() == "0 p.sharding");
-  CHECK(lost.fixes() ==
-        "-> P('X', None, unreduced={'Y'}, unreduced_kind=sum) *\n");
+  CHECK(lost.fixes() == "-> P('X', None, unreduced={'Y'}) *\n");
   CHECK(lost.results == "f32[2@X,4]{U:Y}");
 }
 
@@ -206,9 +205,8 @@ TEST_CASE("reductions offer what can be asked for") {
   CHECK(other.code() == "reduce-unreduced-axes");
   CHECK(other.marks() == "p.out_sharding 0:0");
   // f32[4]: 16 bytes reduced over X, or first gathered over Y.
-  CHECK(other.fixes() ==
-        "-> P(None,) all-reduce X 12 all-gather Y 8 *\n"
-        "-> P(None, unreduced={'X'}, unreduced_kind=sum) all-gather Y 8\n");
+  CHECK(other.fixes() == "-> P(None,) all-reduce X 12 all-gather Y 8 *\n"
+                         "-> P(None, unreduced={'X'}) all-gather Y 8\n");
   RuleOutcome kind = fixture.run(
       "reduce_max", {"f32[8@X,4]"},
       {{"axes", "(0,)"}, {"out_sharding", "P(None, unreduced={'X'})"}});
