@@ -16,6 +16,11 @@ if(SHARDTYPE_SANITIZE)
   target_link_options(shardtype_options INTERFACE
     -fsanitize=${SHARDTYPE_SANITIZE})
 endif()
+if(SHARDTYPE_FUZZ)
+  # Coverage of the libraries guides the fuzzer.
+  target_compile_options(shardtype_options INTERFACE
+    -fsanitize=fuzzer-no-link)
+endif()
 if(SHARDTYPE_ASSERTS)
   target_compile_options(shardtype_options INTERFACE -UNDEBUG)
 endif()

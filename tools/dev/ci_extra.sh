@@ -31,8 +31,8 @@ clang_build() {
 }
 sanitizers() {
   CC=clang-19 CXX=clang++-19 bash tools/dev/build.sh build-asan \
-    -DSHARDTYPE_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None \
-    -DCMAKE_CXX_FLAGS=-O1 &&
+    -DSHARDTYPE_SANITIZE=address,undefined -DSHARDTYPE_FUZZ=ON \
+    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 &&
     ctest --test-dir build-asan --output-on-failure -j "$(nproc)" -L quick
 }
 fuzz() { bash tools/dev/fuzz.sh 30; }
