@@ -38,8 +38,7 @@ Engine::Engine(const Program &program, const PrimitiveSet &primitives,
       shared_(std::make_shared<Shared>(program, primitives, out.options)) {
   typing_.jax = out.options.jax;
   typing_.retyped = shared_->meshes.retyped();
-  typing_.constraintsReshard =
-      out.options.constraints == Constraints::Reshard;
+  typing_.constraintsReshard = out.options.constraints == Constraints::Reshard;
   typing_.ignoreUnitAxes = out.options.ignoreUnitAxes;
 }
 
@@ -86,8 +85,7 @@ Val Engine::literal(LiteralId id) {
   }
   if (!shared_->literalKnown[id.index()]) {
     shared_->literalKnown[id.index()] = true;
-    known[id.index()] =
-        Val(meshes().constant(program_.literal(id).type), 0);
+    known[id.index()] = Val(meshes().constant(program_.literal(id).type), 0);
   }
   return known[id.index()];
 }
@@ -108,7 +106,8 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   uint32_t flags = backward ? Val::Guess : 0u;
   bool poison = false;
   for (Atom atom : program_.operandsOf(eqn)) {
-    Val val = atom.isLiteral() ? literal(atom.literal()) : frame.val(atom.var());
+    Val val =
+        atom.isLiteral() ? literal(atom.literal()) : frame.val(atom.var());
     flags |= val.flags();
     poison |= val.poison();
     key_.push_back(val.key());
@@ -347,9 +346,9 @@ void Engine::nameAxisMode(TypingContext &cx, Diagnostic &d) {
         own.axes[axis].size != here.axes[axis].size)
       return;
   d.code = diag::AxisModeMismatch;
-  d.message = formatDiag(d.code, {std::to_string(operand),
-                                  shortMesh(context_, own),
-                                  shortMesh(context_, here)});
+  d.message =
+      formatDiag(d.code, {std::to_string(operand), shortMesh(context_, own),
+                          shortMesh(context_, here)});
   Fix fix;
   fix.operand = operand;
   Sharding cast = onMesh(context_, cx.sharding(operand), cx.mesh());
@@ -375,8 +374,7 @@ uint32_t Engine::resultFlags(TypingContext &cx, Typed found, unsigned i) {
   const Type &type = context_.type(found.type);
   uint32_t flags = 0;
   for (const Instance::Held &held : running_.bodies) {
-    const std::vector<Val> &outs =
-        instanceResults_[held.instance.index()].vals;
+    const std::vector<Val> &outs = instanceResults_[held.instance.index()].vals;
     if (outs.size() == cx.numResults())
       flags |= outs[i].flags() & (Val::Guess | Val::Assumed);
   }
@@ -435,7 +433,11 @@ void shardtype::resolveOpen(Context &cx, const Primitive &row,
     if (!type.isArray() || type.rank() == 0)
       continue;
     anyOpen |= operand.open;
-    if (!operand.open && !first && type.sharding.hasMesh())
+    if (operand.open || !type.sharding.hasMesh())
+      continue;
+    // A sharded operand says more than a replicated one, such as a mask.
+    if (!first || (type.sharding.partitioned() &&
+                   !cx.type(first->type).sharding.partitioned()))
       first = &operand;
   }
   if (!anyOpen || !first)
@@ -473,9 +475,9 @@ TypeId Engine::recoveredType(TypingContext &cx, const Eqn &eqn, unsigned i,
   if (const Value *given = givenSharding(program_, eqn.params);
       given && type.isArray()) {
     MeshId on = meshes().rewrite(MeshId(static_cast<uint32_t>(given->integer)));
-    auto sharding = resolve(context_,
-                            program_.spec(program_.value(given->elements[0])),
-                            on, type.rank());
+    auto sharding =
+        resolve(context_, program_.spec(program_.value(given->elements[0])), on,
+                type.rank());
     if (sharding && !checkDivisible(context_, *sharding, type.shape))
       return context_.withSharding(whole, *sharding);
   }

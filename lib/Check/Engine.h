@@ -49,8 +49,9 @@ struct Outcome {
   bool is(Flag flag) const { return flags & flag; }
 };
 
-/// Types a program. One engine serves one call of `check`; a trial (see tryBody)
-/// is an engine of its own that shares what depends on the program alone.
+/// Types a program. One engine serves one call of `check`; a trial (see
+/// tryBody) is an engine of its own that shares what depends on the program
+/// alone.
 class Engine : public TypingHost {
 public:
   Engine(const Program &program, const PrimitiveSet &primitives,
@@ -83,8 +84,7 @@ public:
   MeshId contextMesh(MeshId mesh, const Eqn &eqn);
   Val literal(LiteralId id);
   /// Runs the equation's row on other operands; nothing is reported.
-  Outcome rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh,
-                bool backward);
+  Outcome rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward);
   Val result(const Outcome &outcome, unsigned i) const {
     return Val(resultWords_[outcome.results + i]);
   }

@@ -57,8 +57,12 @@ private:
 bool Run::prepare() {
   if (failed(resolveOptions(context_, options_, check_, levels_, streams_.err)))
     return false;
-  if (options_.fixAll && options_.programs.size() != 1) {
+  if (options_.fixAll && (options_.programs.size() != 1 || options_.split)) {
     streams_.err << "shardtype: --fix-all takes one program\n";
+    return false;
+  }
+  if (!options_.fixAll && !options_.output.empty()) {
+    streams_.err << "shardtype: -o names what --fix-all writes\n";
     return false;
   }
   sources_ = std::make_unique<Sources>(options_.sourceRoot);
@@ -177,10 +181,26 @@ int Run::verifyAll() {
   return bad ? 1 : 0;
 }
 
+/// Findings that no fix was assumed for: the written program has them still.
+static unsigned unfixed(const DiagnosticList &diagnostics) {
+  return llvm::count_if(diagnostics.all(), [](const Diagnostic &d) {
+    return d.level == Level::Error &&
+           llvm::none_of(d.fixes, [](const Fix &f) { return f.assumed; });
+  });
+}
+
 int Run::fixAll() {
   const Job &job = jobs_.front();
-  if (!job.checked)
+  if (exitCode() == 2) {
+    reportText(job, streams_.err);
     return 2;
+  }
+  if (unfixed(job.checked->diagnostics)) {
+    reportText(job, streams_.err);
+    streams_.err << "shardtype: some errors have no fix to assume; nothing was "
+                    "written\n";
+    return 1;
+  }
   std::vector<MadeChoice> made;
   Program fixed = applyFixes(*job.checked, primitives_, made);
   std::string bytes;

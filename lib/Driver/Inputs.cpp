@@ -1,8 +1,7 @@
 // Inputs.cpp - options and config files given meaning; inputs and outputs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Options.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace shardtype;
@@ -318,13 +317,33 @@ LogicalResult shardtype::writeOutput(StringRef path, StringRef bytes,
     streams.out << bytes;
     return success();
   }
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    os << bytes;
-    return llvm::Error::success();
-  });
-  if (!error)
+  auto fail = [&](const std::string &why) {
+    streams.err << "shardtype: cannot write '" << path << "': " << why << '\n';
+    return failure();
+  };
+  // A device cannot be replaced by a file; everything else is written beside
+  // its place first, so that nothing is left half written.
+  bool isDevice =
+      llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path);
+  std::string target = isDevice ? path.str() : path.str() + ".tmp";
+  std::error_code error;
+  llvm::raw_fd_ostream os(target, error);
+  if (error)
+    return fail(error.message());
+  os << bytes;
+  os.close();
+  if (os.has_error()) {
+    error = os.error();
+    os.clear_error();
+    if (!isDevice)
+      llvm::sys::fs::remove(target);
+    return fail(error.message());
+  }
+  if (isDevice)
     return success();
-  streams.err << "shardtype: cannot write '" << path
-              << "': " << llvm::toString(std::move(error)) << '\n';
-  return failure();
+  if ((error = llvm::sys::fs::rename(target, path))) {
+    llvm::sys::fs::remove(target);
+    return fail(error.message());
+  }
+  return success();
 }

@@ -4,5 +4,12 @@
 
 int main(int argc, char **argv) {
   std::vector<std::string> args(argv + (argc > 0), argv + argc);
-  return shardtype::runCommandLine(args, llvm::outs(), llvm::errs());
+  llvm::raw_fd_ostream &out = llvm::outs();
+  int code = shardtype::runCommandLine(args, out, llvm::errs());
+  if (!out.has_error())
+    return code;
+  llvm::errs() << "shardtype: cannot write standard output: "
+               << out.error().message() << '\n';
+  out.clear_error(); // Or the stream ends the program its own way.
+  return 2;
 }
