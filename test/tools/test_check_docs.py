@@ -71,6 +71,13 @@ class CheckDocs(unittest.TestCase):
         self.assertEqual(self.check(text)[0], 0)
         self.assertFalse((SCRIPT.parents[2] / "f").exists())
 
+    def test_here_documents(self) -> None:
+        text = self.block("$ cat <<END", "> a", "> $ b", "> END", "a", "$ b")
+        self.assertEqual(self.check(text)[0], 1)  # The second `$ b` is a command.
+        text = self.block("$ cat <<END", "> a", "> b", "> END", "old", "$ true")
+        self.assertEqual(self.check(text, "--update")[0], 1)
+        self.assertEqual(self.document.read_text(), text.replace("old", "a\nb"))
+
     def test_update(self) -> None:
         text = self.block("$ shardtype a", "old", "$ shardtype b", "one b", "...") + "end\n"
         self.assertEqual(self.check(text, "--update")[0], 1)

@@ -119,6 +119,16 @@ def cite(clauses: dict[str, Clause], tops: tuple[str, ...], faults: list[str]) -
                     faults.append(f"{where}: there is no clause {name}")
 
 
+def cite_documents(clauses: dict[str, Clause], faults: list[str]) -> None:
+    """Documents may cite clauses, which is no test of them."""
+    names = {name.partition("/")[0] for name in clauses}
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in citations(line):
+                if name not in clauses and name.partition("/")[0] in names:
+                    faults.append(f"{relative(path)}:{number}: there is no clause {name}")
+
+
 def read_rows(clauses: dict[str, Clause], faults: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     table = SPEC / "README.md"
@@ -184,6 +194,7 @@ def main() -> int:
     clauses = read_clauses(faults)
     cite(clauses, CODE, faults)
     cite(clauses, TESTS, faults)
+    cite_documents(clauses, faults)
     rows = read_rows(clauses, faults)
     judge(clauses, rows, faults)
     if options.list:

@@ -9,8 +9,8 @@
 
 Console blocks: in a fence marked `console`, a line `$ COMMAND` is run and the
 lines after it are its exact output, standard error included; `...` alone on a
-line stands for any lines. A command ends with its line unless that ends in a
-backslash. The commands of a document share one scratch directory that looks
+line stands for any lines. A command goes on behind a line that ends in a
+backslash, and in lines that begin with `> ` right below it. The commands of a document share one scratch directory that looks
 like the root of the repository, so files they write are there for later blocks.
 An HTML comment right above a block says what is not plain:
 
@@ -19,7 +19,8 @@ An HTML comment right above a block says what is not plain:
     <!-- in: lib/Primitives/X.cpp -->  the block stands in that file word by
                                        word, `...` lines aside
 
-Links to files, and paths in backquotes that begin with a top folder, must be
+`docs/primitives.md` must be what `shardtype primitives --markdown` prints. Links
+to files, and paths in backquotes that begin with a top folder, must be
 there. Exit code: 0 all true, 1 something is not, 2 wrong usage.
 """
 
@@ -40,6 +41,7 @@ from dataclasses import dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SENTINEL = "--shardtype-doc-command-ended--"
 SECONDS = 120
+GENERATED = {"docs/primitives.md": ["primitives", "--markdown"]}
 TOPS = ("cmake", "docs", "include", "lib", "python", "spec-examples", "test", "tools")
 COMMENT = re.compile(r"\s*<!--\s*(exit|needs|in):\s*(.*?)\s*-->\s*$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -48,10 +50,10 @@ QUOTED = re.compile(r"`([^`\s]+)`")
 
 @dataclass
 class Command:
-    text: str  # As written, continuation lines included.
+    text: str  # Continuation lines included, without `> `.
     line: int  # Of the document, from 1.
+    length: int = 1  # In lines.
     expected: list[str] = field(default_factory=list)
-    end: int = 0  # The line after its output.
 
 
 @dataclass
@@ -84,17 +86,16 @@ def commands(block: Block) -> list[Command]:
     found: list[Command] = []
     continues = False
     for offset, line in enumerate(block.lines):
-        if continues:
-            found[-1].text += "\n" + line
-        elif line.startswith("$ "):
+        if line.startswith("$ ") and not continues:
             found.append(Command(line[2:], block.line + offset))
-        elif found:
-            found[-1].expected.append(line)
-        else:
+        elif not found:
             raise ValueError(f"line {block.line + offset}: output before any command")
-        isCommand = continues or line.startswith("$ ")
-        continues = isCommand and line.endswith("\\")
-        found[-1].end = block.line + offset + 1
+        elif continues or (line.startswith("> ") and not found[-1].expected):
+            found[-1].text += "\n" + line.removeprefix("> ")
+            found[-1].length += 1
+        else:
+            found[-1].expected.append(line)
+        continues = not found[-1].expected and line.endswith("\\")
     return found
 
 
@@ -111,12 +112,18 @@ def matches(expected: list[str], actual: list[str]) -> bool:
     return len(actual) in reachable
 
 
-def place(source: str, target: str) -> None:
-    """Links a file; copies Python files, whose real paths stand in exports."""
-    if source.endswith(".py"):
+def mirror(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Links to what is there; Python files, whose real paths exports name, are
+    copied."""
+    if source.suffix == ".py":
         shutil.copy(source, target)
+    elif source.is_file() or next(source.rglob("*.py"), None) is None:
+        target.symlink_to(source)
     else:
-        os.symlink(source, target)
+        target.mkdir()
+        for entry in source.iterdir():
+            if entry.name != "__pycache__":
+                mirror(entry, target / entry.name)
 
 
 class Scratch:
@@ -129,10 +136,8 @@ class Scratch:
         root.mkdir()
         tools.mkdir()
         for entry in ROOT.iterdir():
-            if entry.name in ("python", "test"):
-                shutil.copytree(entry, root / entry.name, copy_function=place)
-            elif not entry.name.startswith((".git", "build")):
-                (root / entry.name).symlink_to(entry)
+            if not entry.name.startswith((".git", "build")):
+                mirror(entry, root / entry.name)
         for name in ("python", "python3"):
             tool = tools / name
             tool.write_text(f'#!/bin/sh\nexec "{python or sys.executable}" "$@"\n')
@@ -179,7 +184,8 @@ class Scratch:
 
 
 def console(block: Block, scratch: Scratch, fixes: dict[int, tuple[int, list[str]]]) -> list[str]:
-    """Problems of a console block; fixes maps a command's line to its new output."""
+    """Problems of a console block. `fixes` maps where an output begins in the
+    document's list of lines to where it ends and what it is now."""
     found = commands(block)
     problems = []
     for index, (command, (actual, code)) in enumerate(zip(found, scratch.run(found), strict=True)):
@@ -191,8 +197,8 @@ def console(block: Block, scratch: Scratch, fixes: dict[int, tuple[int, list[str
         if not matches(command.expected, actual):
             diff = difflib.unified_diff(command.expected, actual, "document", "now", lineterm="")
             problems.append("\n  ".join([f"{command.line}: {command.text}", *diff]))
-            first = command.line + command.text.count("\n")
-            fixes[first] = (command.end - 1, actual)
+            first = command.line - 1 + command.length
+            fixes[first] = (first + len(command.expected), actual)
     return problems
 
 
@@ -269,6 +275,23 @@ def check(document: pathlib.Path, options: argparse.Namespace) -> tuple[int, int
     return ran, skipped, len(problems)
 
 
+def generated(options: argparse.Namespace) -> int:
+    """Compares, or writes, the documents that our own program prints."""
+    bad = 0
+    for name, arguments in GENERATED.items():
+        document = ROOT / name
+        printed = subprocess.run(
+            [options.build / "bin" / "shardtype", *arguments], capture_output=True, text=True
+        ).stdout
+        if document.is_file() and document.read_text() == printed:
+            continue
+        bad += 1
+        print(f"{name}: is not what `shardtype {' '.join(arguments)}` prints (--update writes it)")
+        if options.update and printed:
+            document.write_text(printed)
+    return bad
+
+
 def has_jax(python: str) -> bool:
     if not shutil.which(python):
         return False
@@ -293,8 +316,10 @@ def main() -> int:
         if not document.is_file():
             print(f"check_docs: no document {document}", file=sys.stderr)
             return 2
+    unprinted = 0 if options.documents else generated(options)
     totals = [check(document, options) for document in documents]
     ran, skipped, bad = (sum(column) for column in zip(*totals, strict=True))
+    bad += unprinted
     print(f"{len(totals)} documents, {ran} console blocks run, {skipped} skipped, {bad} problems")
     return 1 if bad else 0
 
