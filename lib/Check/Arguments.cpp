@@ -167,7 +167,7 @@ static void reportOut(ResultCheck &check, TypeId is, TypeId wanted) {
   check.findings.add(std::move(d));
 }
 
-/// The result's value once `--out` has been looked at (structure/out).
+/// The result's value once `--out` has been looked at (structure/out.1).
 static Val checkOut(ResultCheck &check, Val result, const PartitionSpec &spec) {
   Context &cx = check.engine.context();
   const Type type = cx.type(result.type());

@@ -99,7 +99,7 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
     vals.push_back(val);
     key.push_back(val.key());
   }
-  uint64_t hash = WordTable::hash(key);
+  uint64_t hash = WordTable::hash(key); // structure/instance.1
   uint32_t found = instanceTable_.find(key, hash);
   InstanceId instance(found);
   if (found == WordTable::None) {
@@ -137,6 +137,7 @@ TypeId Engine::binder(JaxprId body, unsigned input) {
   return program_.var(jaxpr.input(input)).type;
 }
 
+/// structure/retype.4: parameters keep their specs, on the mesh that this gives.
 MeshId Engine::rewriteMesh(MeshId recorded) {
   return meshes().rewrite(recorded);
 }

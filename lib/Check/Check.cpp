@@ -34,6 +34,31 @@ static uint64_t countEquations(const Program &program) {
   return count;
 }
 
+/// Are mesh and arguments those of the trace, sizes of axes aside?
+static bool hasTracedShardings(const Program &program, const Meshes &meshes,
+                               ArrayRef<Val> arguments) {
+  const Context &cx = program.context();
+  const Mesh &from = cx.meshOrEmpty(meshes.recorded());
+  const Mesh &to = cx.meshOrEmpty(meshes.now());
+  if (from.empty() || from.rank() != to.rank())
+    return false;
+  for (unsigned axis = 0; axis < to.rank(); ++axis)
+    if (from.axes[axis].name != to.axes[axis].name ||
+        from.axes[axis].type != to.axes[axis].type)
+      return false;
+  const Jaxpr &entry = program.jaxpr(program.entry.jaxpr);
+  for (uint32_t i = 0; i < entry.numInputs; ++i) {
+    TypeId was = program.var(entry.input(i)).type;
+    if (arguments[i].poison() || !cx.type(was).isArray())
+      continue;
+    Sharding is = cx.type(arguments[i].type()).sharding;
+    is.mesh = cx.type(was).sharding.mesh;
+    if (is != cx.type(was).sharding)
+      return false;
+  }
+  return true;
+}
+
 CheckedProgram shardtype::check(const Program &program,
                                 const PrimitiveSet &primitives,
                                 const CheckOptions &options) {
@@ -57,6 +82,8 @@ CheckedProgram shardtype::check(const Program &program,
   std::vector<Val> arguments = argumentValues(program, meshes, out, findings);
   for (Val argument : arguments)
     out.argumentTypes.push_back(argument.type());
+  if (meshes.retyped() && !hasTracedShardings(program, meshes, arguments))
+    engine.doubtBackward();
   std::vector<Val> results = engine.runEntry(arguments);
   out.typed = engine.typedEquations();
   takeResults(engine, results, findings);

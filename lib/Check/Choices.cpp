@@ -13,7 +13,7 @@ static bool sameFile(StringRef file, StringRef name) {
          file[file.size() - name.size() - 1] == '/';
 }
 
-/// `model.py:41` and `model.py:41:12` (columns as printed, from 1) against the
+/// structure/choose.1: `model.py:41` and `model.py:41:12` (columns as printed, from 1) against the
 /// innermost frame of a finding; anything else is an equation's path.
 bool Findings::fits(const Choice &choice, const Diagnostic &d) const {
   if (choice.place == d.path)
@@ -45,7 +45,7 @@ void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
       continue;
     std::string miss;
     bool chosen = choice.operand < 0
-                      ? chooseResult(frame, id, choice, d, miss)
+                      ? chooseResult(engine, frame, id, choice, d, miss)
                       : chooseOperand(engine, frame, id, choice, d, miss);
     if (chosen)
       ++choiceUses_[i];
@@ -59,8 +59,40 @@ static void assumeOnly(Diagnostic &d, const Fix &chosen) {
     fix.assumed = &fix == &chosen;
 }
 
-bool Findings::chooseResult(ActiveFrame &frame, EqnId id, const Choice &choice,
-                            Diagnostic &d, std::string &miss) {
+/// The values of an equation's operands.
+static SmallVector<Val, 8> operandVals(Engine &engine, ActiveFrame &frame,
+                                       EqnId id) {
+  SmallVector<Val, 8> operands;
+  for (Atom atom : engine.program().operandsOf(id))
+    operands.push_back(atom.isLiteral() ? engine.literal(atom.literal())
+                                        : frame.val(atom.var()));
+  return operands;
+}
+
+/// Takes over results and bodies of another run of the equation.
+static void takeOver(Engine &engine, ActiveFrame &frame, EqnId id,
+                     const Outcome &outcome) {
+  const Eqn &eqn = engine.program().eqn(id);
+  for (unsigned i = 0; i < eqn.numResults; ++i)
+    frame.val(engine.program().result(eqn, i)) =
+        engine.result(outcome, i).with(Val::Assumed);
+  for (Instance::Held held : engine.bodiesOf(outcome)) {
+    held.eqn = id;
+    frame.held.push_back(held);
+  }
+}
+
+/// The bodies as they are if results are brought in line behind them.
+static void keepCarries(Engine &engine, ActiveFrame &frame, EqnId id) {
+  takeOver(engine, frame, id,
+           engine.rerun(id, operandVals(engine, frame, id),
+                        engine.contextMesh(frame.mesh, engine.program().eqn(id)),
+                        frame.backward, /*keepCarries=*/true));
+}
+
+bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
+                            const Choice &choice, Diagnostic &d,
+                            std::string &miss) {
   std::string list;
   for (Fix &fix : d.fixes) {
     if (!fix.type.valid() || !context_.type(fix.type).isArray())
@@ -71,6 +103,8 @@ bool Findings::chooseResult(ActiveFrame &frame, EqnId id, const Choice &choice,
     if (fix.operand < 0 && wanted && *wanted == type.sharding) {
       assumeOnly(d, fix);
       const Eqn &eqn = program_.eqn(id);
+      if (fix.bodyResult >= 0)
+        keepCarries(engine, frame, id);
       frame.val(program_.result(eqn, fix.result)) =
           Val(fix.type, Val::Assumed);
       return true;
@@ -90,10 +124,7 @@ bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
   miss = "there is no array operand " + std::to_string(at) + " there";
   if (at >= eqn.numOperands)
     return false;
-  SmallVector<Val, 8> operands;
-  for (Atom atom : program_.operandsOf(eqn))
-    operands.push_back(atom.isLiteral() ? engine.literal(atom.literal())
-                                        : frame.val(atom.var()));
+  SmallVector<Val, 8> operands = operandVals(engine, frame, id);
   const Type type = context_.type(operands[at].type());
   if (!type.isArray())
     return false;
@@ -113,9 +144,7 @@ bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
          str(context_, choice.spec) + " there is still an error";
   if (outcome.is(Outcome::Failed))
     return false;
-  for (unsigned i = 0; i < eqn.numResults; ++i)
-    frame.val(program_.result(eqn, i)) =
-        engine.result(outcome, i).with(Val::Assumed);
+  takeOver(engine, frame, id, outcome);
   Fix fix;
   fix.operand = at;
   fix.type = after;

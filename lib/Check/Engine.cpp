@@ -66,7 +66,7 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   state.ownMesh = info.hasContextMesh;
   if (info.hasContextMesh)
     state.mesh = meshes().rewrite(info.contextMesh);
-  if (meshes().retyped() && info.nameStack.valid())
+  if (shared_->doubtsBackward && info.nameStack.valid())
     state.backward = backwardEffect(context_.str(info.nameStack));
   return state;
 }
@@ -143,6 +143,7 @@ void Engine::bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
     Val val = result(outcome, i).with(flags);
     TypeId recorded = recordedType(eqn, i);
     if (!typing_.retyped && recorded.valid()) {
+      // structure/recorded.1, .2
       if (val.type() != recorded && findings_ && !val.poison() &&
           !outcome.is(Outcome::Failed) && !matches(val.type(), recorded))
         findings_->binderMismatch(*this, frame, id, i, val.type(), recorded);
@@ -167,7 +168,7 @@ static TypeId wholeOn(Context &cx, TypeId type, MeshId mesh) {
 }
 
 void Engine::poisonResults(ActiveFrame &frame, const Eqn &eqn, MeshId mesh) {
-  ++out_.notChecked;
+  ++out_.notChecked; // structure/recovery.3
   for (unsigned i = 0; i < eqn.numResults; ++i) {
     TypeId recorded = recordedType(eqn, i);
     Val val; // Poison, unless the shape is known.
@@ -214,8 +215,11 @@ uint32_t Engine::lookUp(EqnId id, MeshId mesh, bool backward) {
 }
 
 Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh,
-                      bool backward) {
-  return outcomes_[runRow(id, operands, mesh, backward)];
+                      bool backward, bool keepCarries) {
+  typing_.keepCarries = keepCarries;
+  uint32_t at = runRow(id, operands, mesh, backward);
+  typing_.keepCarries = false;
+  return outcomes_[at];
 }
 
 uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh,
@@ -261,6 +265,7 @@ bool shardtype::hasRule(const Primitive *row) {
 
 void Engine::unknownResults(const Eqn &eqn, MeshId mesh,
                             MutableArrayRef<Val> results) {
+  // structure/unknown.1
   bool asRecorded = !typing_.retyped || out_.options.assumeDeclared;
   for (unsigned i = 0; i < results.size(); ++i) {
     TypeId recorded = recordedType(eqn, i);
@@ -332,7 +337,7 @@ Outcome Engine::runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
 }
 
 /// Two meshes that differ in the kinds of axes only: the operand was not cast
-/// on entry of a region (structure/context.2).
+/// on entry of a region (structure/context.1).
 void Engine::nameAxisMode(TypingContext &cx, Diagnostic &d) {
   if (d.code != diag::MeshContext || d.marks.empty())
     return;
@@ -369,7 +374,7 @@ const Value *shardtype::givenSharding(const Program &program, ParamsId params) {
   return nullptr;
 }
 
-/// Flags of a result that has a type (structure/open).
+/// Flags of a result that has a type.
 uint32_t Engine::resultFlags(TypingContext &cx, Typed found, unsigned i) {
   const Type &type = context_.type(found.type);
   uint32_t flags = 0;
@@ -457,7 +462,7 @@ void shardtype::resolveOpen(Context &cx, const Primitive &row,
 }
 
 /// The type a result goes on with after an error that gave it none
-/// (structure/recovery). Invalid: not even its shape is known.
+/// (structure/recovery.2). Invalid: not even its shape is known.
 TypeId Engine::recoveredType(TypingContext &cx, const Eqn &eqn, unsigned i,
                              uint32_t &flags) {
   TypeId recorded = cx.recordedResult(i);

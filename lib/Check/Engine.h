@@ -60,6 +60,9 @@ public:
 
   /// Types the entry for these arguments; its results' values.
   std::vector<Val> runEntry(ArrayRef<Val> arguments);
+  /// The trace was made with other shardings, so its backward passes mean
+  /// nothing (structure/backward.1).
+  void doubtBackward() { shared_->doubtsBackward = true; }
 
   // TypingHost.
   Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
@@ -83,8 +86,13 @@ public:
   /// The context mesh of an equation in a jaxpr whose default is `mesh`.
   MeshId contextMesh(MeshId mesh, const Eqn &eqn);
   Val literal(LiteralId id);
-  /// Runs the equation's row on other operands; nothing is reported.
-  Outcome rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward);
+  /// Runs the equation's row on other operands, or with loops that keep their
+  /// carries; nothing is reported.
+  Outcome rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward,
+                bool keepCarries = false);
+  ArrayRef<Instance::Held> bodiesOf(const Outcome &outcome) const {
+    return ArrayRef(heldBodies_).slice(outcome.bodies, outcome.numBodies);
+  }
   Val result(const Outcome &outcome, unsigned i) const {
     return Val(resultWords_[outcome.results + i]);
   }
@@ -112,6 +120,7 @@ private:
     std::vector<bool> literalKnown;
     uint64_t typed = 0; // Equations typed so far, trials included.
     bool limitReached = false;
+    bool doubtsBackward = false;
   };
   struct InstanceResults {
     std::vector<Typed> typed;

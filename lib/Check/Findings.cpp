@@ -157,7 +157,7 @@ bool Findings::followsFromError(ActiveFrame &frame, EqnId id,
   return !marked;
 }
 
-/// Where recorded types stand, the fix that gives the recorded type is the one
+/// structure/recovery.1: where recorded types stand, the fix that gives the recorded type is the one
 /// that checking goes on with.
 void Findings::assumeRecorded(Engine &engine, EqnId id, Diagnostic &d) {
   if (engine.meshes().retyped())
@@ -374,6 +374,7 @@ static EqnId assumedBehind(const Program &program,
   return EqnId();
 }
 
+/// structure/recovery.6
 void Findings::noteAssumption(ActiveFrame &frame, EqnId id, Diagnostic &d,
                               uint32_t flags) {
   if (!(flags & Val::Assumed))

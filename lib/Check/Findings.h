@@ -69,8 +69,8 @@ private:
   std::string argumentText(unsigned argument);
   void applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
                    Diagnostic &d);
-  bool chooseResult(ActiveFrame &frame, EqnId id, const Choice &choice,
-                    Diagnostic &d, std::string &miss);
+  bool chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
+                    const Choice &choice, Diagnostic &d, std::string &miss);
   bool chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
                      const Choice &choice, Diagnostic &d, std::string &miss);
   bool fits(const Choice &choice, const Diagnostic &d) const;
@@ -86,7 +86,7 @@ private:
   llvm::DenseSet<EqnId> assumed_;             // Equations with an assumed fix.
   std::vector<unsigned> choiceUses_;
   std::vector<std::string> choiceMisses_;
-  // The backward pass (structure/backward).
+  // The backward pass (structure/backward.2).
   llvm::DenseSet<EqnId> backward_, untyped_;
   Place firstBackward_, firstUntyped_;
 };

@@ -81,6 +81,7 @@ TypeId Meshes::argument(TypeId recorded) {
 }
 
 BackwardEffect shardtype::backwardEffect(StringRef nameStack) {
+  // structure/backward.1
   size_t transposed = nameStack.rfind("transpose(");
   size_t again = nameStack.rfind("rematted_computation");
   if (transposed == StringRef::npos && again == StringRef::npos)

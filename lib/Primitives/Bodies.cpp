@@ -127,7 +127,7 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
 
 /// Reports carries that do not match and brings `results` in line with the way
 /// out that is assumed: the one that sends less over all trips, for all carries
-/// the same (structure/loop.3).
+/// the same (loop/carry.3).
 static void settleCarries(TypingContext &cx, const LoopBody &loop,
                           LoopResults &found,
                           SmallVectorImpl<Mismatch> &mismatches) {
@@ -143,10 +143,12 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
     m.start = started[m.carry.input].type;
     startSent += totalSent(reshardCost(types, m.in, m.start));
   }
-  bool startFirst = !started.empty() && startSent <= endSent;
+  bool startFirst = !started.empty() && startSent <= endSent &&
+                    !cx.options().keepCarries;
   for (const Mismatch &m : mismatches)
     reportCarry(cx, loop, found.body, m, startFirst);
   if (startFirst) {
+    found.args = started;
     found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(),
                                     loop.inputs);
     found.results.assign(found.body.results.begin(), found.body.results.end());
@@ -165,6 +167,7 @@ LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
   found.body =
       cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
   found.results.assign(found.body.results.begin(), found.body.results.end());
+  found.args = loop.args;
   SmallVector<Mismatch, 4> mismatches;
   for (const Carry &carry : loop.carries) {
     TypeId binder = cx.host().binder(loop.jaxpr, carry.input);

@@ -13,7 +13,7 @@ LogicalResult checkBodyCounts(TypingContext &cx, JaxprId body,
                               unsigned operands, int results);
 
 /// Reports if a value passed to input `input` of a body does not match the
-/// recorded type of its binder (structure/call.2). `operand` is where it comes
+/// recorded type of its binder (call/operand.1). `operand` is where it comes
 /// from.
 LogicalResult checkBinder(TypingContext &cx, unsigned operand, TypeId given,
                           JaxprId body, unsigned input);
@@ -43,10 +43,11 @@ struct LoopBody {
 
 /// Types the body and compares what goes round: a carry that leaves otherwise
 /// than it enters is reported, with the two ways out and their prices
-/// (structure/loop). The results, already in line with the assumed fixes.
+/// (loop/carry.1, .2). The results, already in line with the assumed fixes.
 /// Failure: something was reported.
 struct LoopResults {
   TypingHost::Body body;
+  std::vector<Typed> args;    // The body's, as they are in the end.
   std::vector<Typed> results; // Of the body.
   bool failed = false;
 };

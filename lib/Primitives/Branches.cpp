@@ -19,7 +19,7 @@ struct Branches {
 };
 } // namespace
 
-/// cond/index.1
+/// cond/type.1
 static LogicalResult checkIndex(TypingContext &cx) {
   const Type &type = cx.operand(0);
   if (type.isArray() && type.rank() == 0 && type.dtype == DType::I32)
@@ -43,7 +43,7 @@ static std::vector<CommStep> dearest(TypingContext &cx, const Branches &all,
 }
 
 /// Reports two branches that differ; the ways out are the types that branches
-/// have. The one assumed comes first (cond/results.2).
+/// have. The one assumed comes first (cond/type.3).
 static TypeId reportBranches(TypingContext &cx, const Branches &all,
                              unsigned result, unsigned first, unsigned other) {
   Context &types = cx.context();
@@ -63,11 +63,12 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
     TypeId wanted = body.results[result].type;
     bool known = llvm::any_of(
         fixes, [&](const Fix &fix) { return fix.type == wanted; });
-    bool reachable = llvm::all_of(all.bodies, [&](const TypingHost::Body &o) {
-      return o.results[result].open ||
+    auto reaches = [&](const TypingHost::Body &o) {
+      return o.results[result].open || !o.results[result].type.valid() ||
              differInSharding(types, o.results[result].type, wanted);
-    });
-    if (known || body.results[result].open || !reachable)
+    };
+    if (known || body.results[result].open || !wanted.valid() ||
+        !llvm::all_of(all.bodies, reaches))
       continue;
     Fix fix;
     fix.type = wanted;
@@ -88,7 +89,7 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
   return fixes.front().type;
 }
 
-/// One result: JAX takes branch 0's type if all match it (cond/results.1). An
+/// One result: JAX takes branch 0's type if all match it (cond/type.2). An
 /// open one follows the others.
 static Typed branchResult(TypingContext &cx, const Branches &all,
                           unsigned result, bool &reported) {

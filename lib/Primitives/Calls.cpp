@@ -53,7 +53,7 @@ struct CustomVjp {
 };
 } // namespace
 
-/// call/types.1: the results are the jaxpr's. With `compare`, operands must
+/// call/type.1: the results are the jaxpr's. With `compare`, operands must
 /// match its binders; JAX leaves that out for some.
 static LogicalResult callTypes(TypingContext &cx, JaxprId body, MeshId mesh,
                                bool compare) {
@@ -76,7 +76,7 @@ static LogicalResult plainCall(TypingContext &cx) {
 
 //===--- jit --------------------------------------------------------------===//
 
-/// jit/shardings.1: they change no type, but must fit: rank and divisibility,
+/// jit/sharding.1: they change no type, but must fit: rank and divisibility,
 /// for axes of every kind.
 static LogicalResult checkShardings(TypingContext &cx, const Value *list,
                                     StringRef key,

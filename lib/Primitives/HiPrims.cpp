@@ -39,7 +39,7 @@ static FailureOr<TypeId> recordedWith(TypingContext &cx, unsigned result,
 
 //===--- SearchSorted -----------------------------------------------------===//
 
-/// search_sorted/types: every method works on whole operands; `compare_all`
+/// search_sorted/type.1: every method works on whole operands; `compare_all`
 /// also keeps the sharding of its queries, or reduces over the sorted array's.
 static LogicalResult searchSorted(TypingContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
@@ -78,7 +78,7 @@ static LogicalResult searchSorted(TypingContext &cx) {
 
 //===--- Nonzero ----------------------------------------------------------===//
 
-/// nonzero/types: one array of positions per searched dim; the dims that are
+/// nonzero/type.1: one array of positions per searched dim; the dims that are
 /// not searched keep their sharding, the searched ones must be whole.
 static LogicalResult nonzero(TypingContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
@@ -122,6 +122,7 @@ static LogicalResult nonzero(TypingContext &cx) {
 
 //===--- The row ----------------------------------------------------------===//
 
+/// hi_call/type.1
 static LogicalResult hiCallTypes(TypingContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
   StringRef name = prim.text.valid() ? cx.context().str(prim.text)

@@ -61,7 +61,7 @@ static std::optional<SmallVector<uint64_t, 3>> components(const Program &p,
   return counts;
 }
 
-/// scan/counts.1: from the trees, or from the counts that older files have.
+/// scan/type.1: from the trees, or from the counts that older files have.
 static FailureOr<ScanCounts> scanCounts(TypingContext &cx) {
   const auto &p = cx.params<Scan>();
   uint64_t consts = 0, carries = 0;
@@ -114,7 +114,7 @@ static FailureOr<TypeId> scannedItem(TypingContext &cx, unsigned operand,
                    cx.arg(cx.operandId(operand)))
         .mark(operand);
   TypeId id = cx.operandId(operand);
-  if (!type.sharding.dims[0].empty()) { // scan/xs.1
+  if (!type.sharding.dims[0].empty()) { // scan/type.2
     Sharding whole = type.sharding;
     whole.dims[0].clear();
     ErrorBuilder error =
@@ -155,7 +155,7 @@ static LogicalResult scanTypes(TypingContext &cx) {
   LoopResults found = typeLoop(cx, std::move(loop));
   for (unsigned i = 0; i < cx.numResults(); ++i) {
     Typed result = found.results[i];
-    if (i >= counts->carries && result.type.valid()) // scan/ys.1
+    if (i >= counts->carries && result.type.valid()) // scan/type.3
       result.type = withLeadingDim(cx.context(), result.type, p.length);
     cx.setResult(i, result.type, result.open);
   }
@@ -164,7 +164,7 @@ static LogicalResult scanTypes(TypingContext &cx) {
 
 //===--- while ------------------------------------------------------------===//
 
-/// while/cond.1: the condition gives one bool, sharded or not at all.
+/// while/type.1: the condition gives one bool, sharded or not at all.
 static LogicalResult checkPredicate(TypingContext &cx, TypeId type) {
   if (!type.valid())
     return success();
@@ -218,6 +218,16 @@ static LogicalResult whileTypes(TypingContext &cx) {
                          {condConsts, 0, static_cast<int>(bodyConsts)});
   reported |= failed(checkPredicate(cx, cond.results[0].type));
   LoopResults found = typeLoop(cx, std::move(loop));
+  // A carry that starts otherwise does so for the condition too.
+  bool restarted = false;
+  for (unsigned k = 0; k < results; ++k) {
+    Typed &arg = condArgs[condConsts + k], now = found.args[bodyConsts + k];
+    restarted |= arg.type != now.type;
+    arg = now;
+  }
+  if (restarted)
+    cx.host().typeBody(p.cond, condArgs, cx.mesh(),
+                       {condConsts, 0, static_cast<int>(bodyConsts)});
   for (unsigned i = 0; i < results; ++i)
     cx.setResult(i, found.results[i].type, found.results[i].open);
   return failure(reported || found.failed);

@@ -45,7 +45,7 @@ static LogicalResult onlyArrays(TypingContext &cx) {
 
 //===--- reshard ----------------------------------------------------------===//
 
-/// reshard/kind: what partial results can become.
+/// What partial results can become.
 static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
   Sharding from = cx.sharding(0);
   if (from.mesh != to.mesh)
@@ -53,14 +53,14 @@ static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
   ReductionKind own = cx.sharding(0).kind;
   bool isSum = to.kind == ReductionKind::None || to.kind == ReductionKind::Sum;
   AxisSet more = to.unreduced - from.unreduced;
-  if (!isSum && !more.empty()) // reshard/kind.1
+  if (!isSum && !more.empty()) // reshard/reduction.1
     return cx
         .error(diag::ReshardMoreUnreduced, str(to.kind),
                str(cx.context(), to.mesh, more))
         .mark(0)
         .markParam("dst_sharding");
   if (own != ReductionKind::None && to.kind != ReductionKind::None &&
-      own != to.kind) // reshard/kind.2
+      own != to.kind) // reshard/reduction.2
     return cx.error(diag::ReshardKind, str(own), str(to.kind))
         .mark(0)
         .markParam("dst_sharding");
@@ -73,7 +73,7 @@ static FailureOr<Sharding> destination(TypingContext &cx) {
   switch (param.state) {
   case ShardingParam::Given:
     return cx.resolveParam(param, rank, "dst_sharding");
-  case ShardingParam::None: // reshard/types.2
+  case ShardingParam::None: // reshard/type.2
     return replicated(MeshId(), rank);
   case ShardingParam::Hidden:
     break;
@@ -89,7 +89,7 @@ static FailureOr<Sharding> destination(TypingContext &cx) {
   return sharding ? *sharding : replicated(cx.mesh(), rank);
 }
 
-/// reshard/types.1: anything can become anything; the context does not matter.
+/// reshard/type.1: anything can become anything; the context does not matter.
 static LogicalResult reshardTypes(TypingContext &cx) {
   if (failed(onlyArrays(cx)))
     return failure();
@@ -144,7 +144,7 @@ static std::optional<AxisSet> unitDifference(const Context &cx,
   return differ;
 }
 
-/// On Explicit axes a constraint is an assertion (constraint/assert): dim by dim
+/// On Explicit axes a constraint is an assertion (constraint/assert.1): dim by dim
 /// the same entry. Going on with what it asks for, it causes one error at most.
 static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
                                     const PartitionSpec &spec) {
@@ -159,8 +159,8 @@ static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
     return setResults(cx, cx.operandId(0));
   std::string extra;
   if (units)
-    extra = "; they differ only by " + cx.arg(*units) +
-            " of size 1, so no data would move";
+    extra = "; they differ only by '" +
+            str(cx.context(), asked.mesh, *units) + "' of size 1, so no data would move";
   ErrorBuilder error =
       cx.error(diag::ConstraintMismatch, str(cx.context(), spec),
                str(cx.context(), toSpec(cx.context(), own)), extra);
@@ -221,7 +221,7 @@ static LogicalResult constraintTypes(TypingContext &cx) {
     return failure();
   unsigned rank = cx.operand(0).rank();
   if (p.sharding->kind != Value::Sharding || p.sharding->elements.empty()) {
-    // A sharding of another class knows no axes: constraint/types.2
+    // A sharding of another class knows no axes: constraint/auto.2
     FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape,
                                            replicated(MeshId(), rank));
     return failed(type) ? failure() : setResults(cx, *type);
@@ -274,7 +274,7 @@ static std::optional<StringRef> memorySpace(const Context &cx,
   return text;
 }
 
-/// One operand's type at its destination (device_put/types).
+/// One operand's type at its destination (device_put/type.1, .2).
 static FailureOr<TypeId> putType(TypingContext &cx, unsigned i,
                                  const Value &to) {
   Context &types = cx.context();

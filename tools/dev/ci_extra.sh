@@ -45,5 +45,5 @@ step clang clang_build
 step sanitizers sanitizers
 step fuzz fuzz
 step python python_package
-echo "$passed passed, $failed failed, $skipped skipped"
+echo "extra steps: $passed good, $failed bad, $skipped left out"
 [ "$failed" -eq 0 ]

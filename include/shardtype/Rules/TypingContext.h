@@ -121,6 +121,7 @@ public:
     bool retyped = false;            // Recorded types are not to be relied on.
     bool constraintsReshard = false; // `--constraints reshard`.
     bool ignoreUnitAxes = false;     // In assertions of constraints.
+    bool keepCarries = false; // Loops end as they begin, whatever it costs.
   };
 
   TypingContext(Context &context, const Program &program,
