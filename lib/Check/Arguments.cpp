@@ -18,9 +18,8 @@ static std::string nearPaths(StringRef pattern, ArrayRef<std::string> paths) {
       distance = std::min(distance, part.edit_distance(own) + 1);
     near.push_back({distance, path});
   }
-  llvm::stable_sort(near, [](const auto &a, const auto &b) {
-    return a.first < b.first;
-  });
+  llvm::stable_sort(
+      near, [](const auto &a, const auto &b) { return a.first < b.first; });
   std::string text;
   for (size_t i = 0; i < near.size() && i < 3; ++i)
     text += (i ? ", " : "") + near[i].second.str();
@@ -28,9 +27,8 @@ static std::string nearPaths(StringRef pattern, ArrayRef<std::string> paths) {
 }
 
 std::vector<const ArgumentSpec *>
-shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs,
-                      ArrayRef<std::string> paths, StringRef option,
-                      DiagnosticList &diagnostics) {
+shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs, ArrayRef<std::string> paths,
+                      StringRef option, DiagnosticList &diagnostics) {
   std::vector<const ArgumentSpec *> chosen(paths.size());
   for (const ArgumentSpec &spec : specs) {
     if (spec.pattern.empty()) {
@@ -39,11 +37,10 @@ shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs,
         chosen[spec.position] = &spec;
         continue;
       }
-      diagnostics.add(diag::OptionInvalid,
-                      {option.str() + " number " +
-                       std::to_string(spec.position + 1) +
-                       ": the program has only " +
-                       std::to_string(paths.size())});
+      diagnostics.add(
+          diag::OptionInvalid,
+          {option.str() + " number " + std::to_string(spec.position + 1) +
+           ": the program has only " + std::to_string(paths.size())});
       continue;
     }
     bool any = false;
@@ -53,10 +50,9 @@ shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs,
         any = true;
       }
     if (!any)
-      diagnostics.add(diag::OptionInvalid,
-                      {option.str() + " '" + spec.pattern +
-                       "' fits nothing; there are " +
-                       nearPaths(spec.pattern, paths)});
+      diagnostics.add(diag::OptionInvalid, {option.str() + " '" + spec.pattern +
+                                            "' fits nothing; there are " +
+                                            nearPaths(spec.pattern, paths)});
   }
   return chosen;
 }
@@ -76,9 +72,10 @@ static void reportSpec(Findings &findings, Context &cx, const SpecError &error,
 }
 
 /// A spec on a mesh for a value of some type; nothing if it is reported.
-static std::optional<Sharding>
-place(Findings &findings, Context &cx, const PartitionSpec &spec, MeshId mesh,
-      const Type &type, StringRef what, StringRef name, std::string path) {
+static std::optional<Sharding> place(Findings &findings, Context &cx,
+                                     const PartitionSpec &spec, MeshId mesh,
+                                     const Type &type, StringRef what,
+                                     StringRef name, std::string path) {
   SpecResult<Sharding> sharding = resolve(cx, spec, mesh, type.rank());
   std::optional<SpecError> error;
   if (!sharding)
@@ -131,8 +128,8 @@ std::vector<Val> shardtype::argumentValues(const Program &program,
     // A spec that cannot be leaves the argument open.
     values.push_back(
         sharding ? Val(cx.withSharding(recorded, *sharding), 0)
-                 : Val(cx.withSharding(
-                           recorded, replicated(meshes.now(), type.rank())),
+                 : Val(cx.withSharding(recorded,
+                                       replicated(meshes.now(), type.rank())),
                        Val::Open | Val::Tainted));
   }
   return values;
@@ -173,8 +170,8 @@ static Val checkOut(ResultCheck &check, Val result, const PartitionSpec &spec) {
   const Type type = cx.type(result.type());
   if (!type.isArray())
     return result;
-  MeshId mesh = type.sharding.hasMesh() ? type.sharding.mesh
-                                        : check.engine.out().mesh;
+  MeshId mesh =
+      type.sharding.hasMesh() ? type.sharding.mesh : check.engine.out().mesh;
   std::optional<Sharding> wanted =
       place(check.findings, cx, spec, mesh, type, "result", check.name,
             "results/" + std::to_string(check.index));

@@ -9,9 +9,10 @@ namespace shardtype {
 
 /// Which spec each path has: the last that fits wins; null: none. A pattern
 /// that fits nothing is reported, with near names.
-std::vector<const ArgumentSpec *>
-matchSpecs(ArrayRef<ArgumentSpec> specs, ArrayRef<std::string> paths,
-           StringRef option, DiagnosticList &diagnostics);
+std::vector<const ArgumentSpec *> matchSpecs(ArrayRef<ArgumentSpec> specs,
+                                             ArrayRef<std::string> paths,
+                                             StringRef option,
+                                             DiagnosticList &diagnostics);
 
 /// The entry's arguments as checking takes them (structure/retype.1).
 std::vector<Val> argumentValues(const Program &program, Meshes &meshes,

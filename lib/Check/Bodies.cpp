@@ -34,8 +34,7 @@ InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
   for (uint32_t i = 0; i < jaxpr.numConsts; ++i)
     frame.vals[i] =
         Val(meshes().constant(program_.var(jaxpr.constvar(i)).type), 0);
-  std::copy(inputs.begin(), inputs.end(),
-            frame.vals.begin() + jaxpr.numConsts);
+  std::copy(inputs.begin(), inputs.end(), frame.vals.begin() + jaxpr.numConsts);
   frame_ = &frame;
   shared_->typed += jaxpr.numEqns;
   if (shared_->typed <= out_.options.maxTyped) {
@@ -43,9 +42,9 @@ InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
       typeEqn(frame, jaxpr.eqn(i));
   } else if (!shared_->limitReached) {
     shared_->limitReached = true;
-    out_.diagnostics.add(
-        diag::InputLimit, {"the number of equations typed",
-                           std::to_string(out_.options.maxTyped)});
+    out_.diagnostics.add(diag::InputLimit,
+                         {"the number of equations typed",
+                          std::to_string(out_.options.maxTyped)});
   }
   frame_ = frame.parent;
   keepInstance(frame);
@@ -81,8 +80,7 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   const Jaxpr &jaxpr = program_.jaxpr(id);
   MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
   SmallVector<Val, 16> vals;
-  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(),
-                                   running_.backward};
+  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(), running_.backward};
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     Val val;
     if (TypeId recorded = binder(id, i); recorded.valid()) {
@@ -137,7 +135,8 @@ TypeId Engine::binder(JaxprId body, unsigned input) {
   return program_.var(jaxpr.input(input)).type;
 }
 
-/// structure/retype.4: parameters keep their specs, on the mesh that this gives.
+/// structure/retype.4: parameters keep their specs, on the mesh that this
+/// gives.
 MeshId Engine::rewriteMesh(MeshId recorded) {
   return meshes().rewrite(recorded);
 }

@@ -13,8 +13,9 @@ static bool sameFile(StringRef file, StringRef name) {
          file[file.size() - name.size() - 1] == '/';
 }
 
-/// structure/choose.1: `model.py:41` and `model.py:41:12` (columns as printed, from 1) against the
-/// innermost frame of a finding; anything else is an equation's path.
+/// structure/choose.1: `model.py:41` and `model.py:41:12` (columns as printed,
+/// from 1) against the innermost frame of a finding; anything else is an
+/// equation's path.
 bool Findings::fits(const Choice &choice, const Diagnostic &d) const {
   if (choice.place == d.path)
     return true;
@@ -84,10 +85,11 @@ static void takeOver(Engine &engine, ActiveFrame &frame, EqnId id,
 
 /// The bodies as they are if results are brought in line behind them.
 static void keepCarries(Engine &engine, ActiveFrame &frame, EqnId id) {
-  takeOver(engine, frame, id,
-           engine.rerun(id, operandVals(engine, frame, id),
-                        engine.contextMesh(frame.mesh, engine.program().eqn(id)),
-                        frame.backward, /*keepCarries=*/true));
+  takeOver(
+      engine, frame, id,
+      engine.rerun(id, operandVals(engine, frame, id),
+                   engine.contextMesh(frame.mesh, engine.program().eqn(id)),
+                   frame.backward, /*keepCarries=*/true));
 }
 
 bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
@@ -105,8 +107,7 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
       const Eqn &eqn = program_.eqn(id);
       if (fix.bodyResult >= 0)
         keepCarries(engine, frame, id);
-      frame.val(program_.result(eqn, fix.result)) =
-          Val(fix.type, Val::Assumed);
+      frame.val(program_.result(eqn, fix.result)) = Val(fix.type, Val::Assumed);
       return true;
     }
     if (fix.operand < 0)

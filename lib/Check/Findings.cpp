@@ -157,8 +157,8 @@ bool Findings::followsFromError(ActiveFrame &frame, EqnId id,
   return !marked;
 }
 
-/// structure/recovery.1: where recorded types stand, the fix that gives the recorded type is the one
-/// that checking goes on with.
+/// structure/recovery.1: where recorded types stand, the fix that gives the
+/// recorded type is the one that checking goes on with.
 void Findings::assumeRecorded(Engine &engine, EqnId id, Diagnostic &d) {
   if (engine.meshes().retyped())
     return;
@@ -235,8 +235,8 @@ void Findings::reportUnknown(Engine &engine, ActiveFrame &frame, EqnId id,
 
 std::string Findings::argumentText(unsigned argument) {
   if (argumentPaths_.empty())
-    argumentPaths_ = argumentPaths(
-        program_, [&](VarId var) { return names().name(var); });
+    argumentPaths_ =
+        argumentPaths(program_, [&](VarId var) { return names().name(var); });
   return argumentPaths_[argument];
 }
 
@@ -252,8 +252,7 @@ void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
   if (origin.kind == Origin::Unknown || origin.kind == Origin::Constant)
     return;
   if (origin.kind == Origin::Argument && !origin.eqn.valid()) {
-    const Type &type = context_.type(
-        out_.argumentTypes[origin.argument]);
+    const Type &type = context_.type(out_.argumentTypes[origin.argument]);
     text += " is the argument " + argumentText(origin.argument) + ", " +
             str(context_, toSpec(context_, type.sharding));
     if (origin.argument < fromOption.size() && fromOption[origin.argument])
@@ -263,8 +262,8 @@ void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
   } else {
     std::string axes = quotedAxes(context_, mesh, trail.axes);
     if (trail.where == Trail::Dim)
-      text += " is sharded over " + axes + " on dim " +
-              std::to_string(trail.dim);
+      text +=
+          " is sharded over " + axes + " on dim " + std::to_string(trail.dim);
     else
       text += (trail.where == Trail::Unreduced ? " is unreduced over "
                                                : " is reduced over ") +
@@ -273,9 +272,8 @@ void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
     if (origin.kind == Origin::Argument)
       text += " with argument " + argumentText(origin.argument);
   }
-  StackId stack = origin.eqn.valid()
-                      ? provenance.stack(origin.site, origin.eqn)
-                      : StackId();
+  StackId stack = origin.eqn.valid() ? provenance.stack(origin.site, origin.eqn)
+                                     : StackId();
   for (const DiagNote &note : d.notes)
     if (note.message == text)
       return;
@@ -288,8 +286,8 @@ static SmallVector<Trail, 4> trailsOf(const Sharding &sharding, int dim) {
   for (unsigned i = 0; i < sharding.dims.size(); ++i)
     if ((dim < 0 || static_cast<unsigned>(dim) == i) &&
         (dim >= 0 || !sharding.dims[i].empty()))
-      trails.push_back({Trail::Dim, static_cast<int>(i),
-                        AxisSet::of(sharding.dims[i])});
+      trails.push_back(
+          {Trail::Dim, static_cast<int>(i), AxisSet::of(sharding.dims[i])});
   if (dim < 0 && !sharding.unreduced.empty())
     trails.push_back({Trail::Unreduced, -1, sharding.unreduced});
   if (dim < 0 && !sharding.reduced.empty())
@@ -316,10 +314,9 @@ void Findings::noteOrigins(Engine &engine, ActiveFrame &frame, EqnId id,
       site = provenance.active(frame);
     const Sharding &sharding = context_.type(type).sharding;
     SmallVector<Trail, 4> trails = trailsOf(sharding, mark.dim);
-    bool isArgument = !frame.parent &&
-                      var.raw() < frame.jaxpr->firstVar +
-                                      frame.jaxpr->numConsts +
-                                      frame.jaxpr->numInputs;
+    bool isArgument = !frame.parent && var.raw() < frame.jaxpr->firstVar +
+                                                       frame.jaxpr->numConsts +
+                                                       frame.jaxpr->numInputs;
     if (trails.empty() && isArgument)
       trails.push_back({});
     for (const Trail &trail : trails)
@@ -412,17 +409,14 @@ void Findings::finish() {
     std::string detail = times(unknown.uses.size(), "use");
     if (!unknown.why.empty())
       detail += "; " + unknown.why.str();
-    d.message = formatDiag(
-        d.code,
-        {context_.str(name).str(), detail});
+    d.message = formatDiag(d.code, {context_.str(name).str(), detail});
   }
   for (unsigned i = 0; i < choiceUses_.size(); ++i) {
     if (choiceUses_[i])
       continue;
     const Choice &choice = out_.options.choices[i];
-    std::string why = choiceMisses_[i].empty()
-                          ? "no error there has a choice"
-                          : choiceMisses_[i];
+    std::string why = choiceMisses_[i].empty() ? "no error there has a choice"
+                                               : choiceMisses_[i];
     out_.diagnostics.add(diag::OptionInvalid,
                          {"--choose " + choice.place + ": " + why});
   }

@@ -60,15 +60,13 @@ private:
   bool followsFromError(ActiveFrame &frame, EqnId id, const Diagnostic &d,
                         uint32_t flags);
   void assumeRecorded(Engine &engine, EqnId id, Diagnostic &d);
-  void noteOrigins(Engine &engine, ActiveFrame &frame, EqnId id,
-                   Diagnostic &d);
+  void noteOrigins(Engine &engine, ActiveFrame &frame, EqnId id, Diagnostic &d);
   void noteOrigin(Provenance &provenance, const Site *site, VarId var,
                   const Trail &trail, MeshId mesh, Diagnostic &d);
   void noteAssumption(ActiveFrame &frame, EqnId id, Diagnostic &d,
                       uint32_t flags);
   std::string argumentText(unsigned argument);
-  void applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
-                   Diagnostic &d);
+  void applyChoice(Engine &engine, ActiveFrame &frame, EqnId id, Diagnostic &d);
   bool chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
                     const Choice &choice, Diagnostic &d, std::string &miss);
   bool chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,

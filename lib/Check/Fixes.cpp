@@ -5,7 +5,8 @@
 // calls use with different types gets two texts. In it
 //
 // - a fix of an operand is a `reshard` in front of the equation;
-// - a fix of a result is the primitive's own parameter (`out_sharding`) where it
+// - a fix of a result is the primitive's own parameter (`out_sharding`) where
+// it
 //   has one; else the equation runs where all axes are Auto, as JAX does it for
 //   `.at[...].get(out_sharding=...)`: operands are cast on entry, the result is
 //   resharded behind it;
@@ -226,8 +227,7 @@ ValueId FixWriter::rewrite(ValueId id,
 FixWriter::Wanted FixWriter::wantedOf(const Body &body, EqnId id,
                                       InstanceId held) const {
   const Eqn &eqn = program_.eqn(id);
-  const Jaxpr &inner =
-      program_.jaxpr(checked_.instances[held.index()].jaxpr);
+  const Jaxpr &inner = program_.jaxpr(checked_.instances[held.index()].jaxpr);
   Wanted wanted;
   if (inner.outs.size() != eqn.numResults)
     return wanted;
@@ -269,17 +269,17 @@ ParamsId FixWriter::writeBodies(const Body &body, EqnId id) {
       std::string inner = path + "/params/" + key;
       if (isTuple)
         inner += "/" + std::to_string(at++);
-      return held.valid() ? writeInstance(held, wantedOf(body, id, held),
-                                          inner + "/")
-                          : copyJaxpr(jaxpr);
+      return held.valid()
+                 ? writeInstance(held, wantedOf(body, id, held), inner + "/")
+                 : copyJaxpr(jaxpr);
     });
     list.push_back({p.key, value});
   }
   return out_.internParams(list);
 }
 
-/// The parameters with the one that gives the result this sharding; invalid: the
-/// primitive has none.
+/// The parameters with the one that gives the result this sharding; invalid:
+/// the primitive has none.
 ParamsId FixWriter::setSharding(const Eqn &eqn, ParamsId params, TypeId type) {
   const Primitive *row = primitives_.find(program_.name(eqn));
   for (StringRef key : {"out_sharding", "sharding"}) {
@@ -288,9 +288,8 @@ ParamsId FixWriter::setSharding(const Eqn &eqn, ParamsId params, TypeId type) {
     Param set = {context_.intern(key),
                  shardingValue(out_, context_.type(type).sharding)};
     SmallVector<Param, 8> list(out_.params(params));
-    auto *at = llvm::find_if(list, [&](const Param &p) {
-      return context_.str(p.key) >= key;
-    });
+    auto *at = llvm::find_if(
+        list, [&](const Param &p) { return context_.str(p.key) >= key; });
     if (at != list.end() && at->key == set.key)
       at->value = set.value;
     else
@@ -317,8 +316,9 @@ ArrayRef<Instance::Assumed> FixWriter::fixesOf(const Body &body,
   const auto &all = checked_.instances[body.instance.index()].assumed;
   auto begin = llvm::find_if(
       all, [&](const Instance::Assumed &a) { return a.eqn == id; });
-  auto end = std::find_if(
-      begin, all.end(), [&](const Instance::Assumed &a) { return a.eqn != id; });
+  auto end = std::find_if(begin, all.end(), [&](const Instance::Assumed &a) {
+    return a.eqn != id;
+  });
   return ArrayRef(all).slice(begin - all.begin(), end - begin);
 }
 
@@ -381,10 +381,9 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   for (unsigned r = 0; r < eqn.numResults; ++r)
     results.push_back(
         instance.types[program_.result(eqn, r).raw() - body.jaxpr->firstVar]);
-  EqnId made =
-      builder_.addEqn(eqn.primitive, operands,
-                      withSharding.valid() ? withSharding : params, results,
-                      info);
+  EqnId made = builder_.addEqn(eqn.primitive, operands,
+                               withSharding.valid() ? withSharding : params,
+                               results, info);
   for (unsigned r = 0; r < eqn.numResults; ++r)
     bind(body, eqn, r, out_.result(out_.eqn(made), r));
 }
@@ -413,8 +412,8 @@ void FixWriter::writeInAutoRegion(Body &body, EqnId id, ParamsId params,
                         ? emit_.reshard(operands[i], cast(types[i]), insideInfo)
                         : operands[i]);
   }
-  EqnId made = builder_.addEqn(eqn.primitive, cast_, params, cast(result),
-                               insideInfo);
+  EqnId made =
+      builder_.addEqn(eqn.primitive, cast_, params, cast(result), insideInfo);
   Atom done = emit_.reshard(out_.result(out_.eqn(made), 0), result,
                             rewriteInfo(body, eqn.info));
   bind(body, eqn, 0, done);

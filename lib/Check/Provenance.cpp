@@ -283,8 +283,7 @@ EqnId Provenance::meeting(const Site *site, VarId var, Trail trail, int input,
     unsigned result = 0;
     EqnId eqn = definition(site, var, result);
     bool met = false;
-    if (!eqn.valid() ||
-        !stepThrough(site, var, trail, eqn, result, &met, made))
+    if (!eqn.valid() || !stepThrough(site, var, trail, eqn, result, &met, made))
       break;
     if (met)
       found = eqn;
@@ -315,14 +314,12 @@ std::optional<DiagNote> Engine::origin(const Body &body, unsigned result,
   TypeId type = body.results[result].type;
   if (!findings_ || !frame_ || out.isLiteral() || !type.valid())
     return std::nullopt;
-  std::optional<Trail> trail =
-      missing(context_.type(type).sharding, other);
+  std::optional<Trail> trail = missing(context_.type(type).sharding, other);
   if (!trail)
     return std::nullopt;
-  std::string axes = "'" +
-                     str(context_, context_.type(type).sharding.mesh,
-                         trail->axes) +
-                     "' ";
+  std::string axes =
+      "'" + str(context_, context_.type(type).sharding.mesh, trail->axes) +
+      "' ";
   Provenance provenance(*this);
   Instance::Held held = {frame_->current, body.jaxpr, body.instance, {}};
   for (const Instance::Held &pending : running_.bodies)
@@ -330,17 +327,16 @@ std::optional<DiagNote> Engine::origin(const Body &body, unsigned result,
       held.inputs = pending.inputs;
   const Site *site = provenance.done(provenance.active(*frame_), held);
   const Site *where = nullptr;
-  EqnId eqn =
-      provenance.meeting(site, out.var(), *trail, input, where);
+  EqnId eqn = provenance.meeting(site, out.var(), *trail, input, where);
   if (!eqn.valid()) {
     Origin from = provenance.follow(site, out.var(), *trail);
     if (from.kind == Origin::Argument)
-      return DiagNote{
-          axes + "comes from the argument " +
-              argumentPaths(program_, [&](VarId var) {
-                return findings_->names().name(var);
-              })[from.argument],
-          provenance.stack(from.site, from.eqn)};
+      return DiagNote{axes + "comes from the argument " +
+                          argumentPaths(program_,
+                                        [&](VarId var) {
+                                          return findings_->names().name(var);
+                                        })[from.argument],
+                      provenance.stack(from.site, from.eqn)};
     if (from.kind != Origin::Equation)
       return std::nullopt;
     eqn = from.eqn;

@@ -4,9 +4,10 @@
 // Nothing is stored while equations are typed. When a diagnostic needs to say
 // where an axis came from, its way is walked back: from a result's dim, through
 // the dimension map of the equation that made it, to an operand's dim that has
-// the axis; out of a body to the operand of the equation that holds it; into the
-// body of a call whose result it is. The walk ends at an argument, a constant or
-// an equation that put the axis there, or after a fixed number of steps.
+// the axis; out of a body to the operand of the equation that holds it; into
+// the body of a call whose result it is. The walk ends at an argument, a
+// constant or an equation that put the axis there, or after a fixed number of
+// steps.
 #ifndef SHARDTYPE_LIB_CHECK_PROVENANCE_H
 #define SHARDTYPE_LIB_CHECK_PROVENANCE_H
 

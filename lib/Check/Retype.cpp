@@ -67,8 +67,7 @@ TypeId Meshes::constant(TypeId recorded) {
   if (!type.isArray() || !type.sharding.hasMesh())
     return recorded;
   return context_.withSharding(
-      recorded,
-      onMesh(context_, type.sharding, rewrite(type.sharding.mesh)));
+      recorded, onMesh(context_, type.sharding, rewrite(type.sharding.mesh)));
 }
 
 TypeId Meshes::argument(TypeId recorded) {

@@ -56,8 +56,8 @@ namespace {
 struct Mismatch {
   Carry carry;
   TypeId in, out;
-  bool fixable;       // Only the sharding differs.
-  TypeId start;       // What it would have to start as; invalid: no such type.
+  bool fixable; // Only the sharding differs.
+  TypeId start; // What it would have to start as; invalid: no such type.
   uint64_t endSent = 0, startSent = 0;
 };
 } // namespace
@@ -97,8 +97,7 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
       cx.error(diag::CarryMismatch, m.carry.result, m.in, m.out);
   error.mark(m.carry.operand);
   if (auto note = cx.host().origin(body, m.carry.result,
-                                   types.type(m.in).sharding,
-                                   m.carry.input))
+                                   types.type(m.in).sharding, m.carry.input))
     error.note(note->message, note->stack);
   if (!m.fixable)
     return;
@@ -143,14 +142,14 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
     m.start = started[m.carry.input].type;
     startSent += totalSent(reshardCost(types, m.in, m.start));
   }
-  bool startFirst = !started.empty() && startSent <= endSent &&
-                    !cx.options().keepCarries;
+  bool startFirst =
+      !started.empty() && startSent <= endSent && !cx.options().keepCarries;
   for (const Mismatch &m : mismatches)
     reportCarry(cx, loop, found.body, m, startFirst);
   if (startFirst) {
     found.args = started;
-    found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(),
-                                    loop.inputs);
+    found.body =
+        cx.host().typeBody(loop.jaxpr, started, cx.mesh(), loop.inputs);
     found.results.assign(found.body.results.begin(), found.body.results.end());
     return;
   }

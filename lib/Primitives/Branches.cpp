@@ -61,8 +61,8 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
   SmallVector<Fix, 2> fixes;
   for (const TypingHost::Body &body : all.bodies) {
     TypeId wanted = body.results[result].type;
-    bool known = llvm::any_of(
-        fixes, [&](const Fix &fix) { return fix.type == wanted; });
+    bool known =
+        llvm::any_of(fixes, [&](const Fix &fix) { return fix.type == wanted; });
     auto reaches = [&](const TypingHost::Body &o) {
       return o.results[result].open || !o.results[result].type.valid() ||
              differInSharding(types, o.results[result].type, wanted);
@@ -128,8 +128,8 @@ static LogicalResult condTypes(TypingContext &cx) {
   for (JaxprId branch : p.branches) {
     for (unsigned i = 1; i < cx.numOperands(); ++i)
       reported |= failed(checkBinder(cx, i, cx.operandId(i), branch, i - 1));
-    all.bodies.push_back(cx.host().typeBody(
-        branch, cx.operands().drop_front(), cx.mesh(), {0, 1, 1}));
+    all.bodies.push_back(cx.host().typeBody(branch, cx.operands().drop_front(),
+                                            cx.mesh(), {0, 1, 1}));
     all.hadErrors |= all.bodies.back().hadErrors;
   }
   for (unsigned i = 0; i < cx.numResults(); ++i) {

@@ -30,10 +30,10 @@ struct Call {
 };
 struct Remat {
   JaxprId jaxpr;
-  static constexpr auto fields = std::tuple(
-      ignored("differentiated"),
-      field("jaxpr", &Remat::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("policy"), ignored("prevent_cse"));
+  static constexpr auto fields =
+      std::tuple(ignored("differentiated"),
+                 field("jaxpr", &Remat::jaxpr, Hide::Never, ParamField::Jaxpr),
+                 ignored("policy"), ignored("prevent_cse"));
 };
 struct CustomJvp {
   JaxprId jaxpr;
@@ -108,8 +108,7 @@ static LogicalResult checkShardings(TypingContext &cx, const Value *list,
     auto [code, args] =
         describeSpecError(types, *error, spec, mesh, t.rank(), t.shape);
     cx.error(diag::RejectedOutSharding,
-             key.str() + "[" + std::to_string(i) + "]",
-             formatDiag(code, args))
+             key.str() + "[" + std::to_string(i) + "]", formatDiag(code, args))
         .markParam(key);
     bad = true;
   }
@@ -163,10 +162,8 @@ static const Primitive Rows[] = {
     // JAX compares no operands of remat2 and of the custom rules' calls.
     row<plainCall<Remat, false>, Remat>(
         {"remat2", schemaOf<Remat>, PrintStyle::Plain, RematNames}),
-    row<plainCall<CustomJvp, false>, CustomJvp>(
-        {"custom_jvp_call", JvpSchema}),
-    row<plainCall<CustomVjp, false>, CustomVjp>(
-        {"custom_vjp_call", VjpSchema}),
+    row<plainCall<CustomJvp, false>, CustomJvp>({"custom_jvp_call", JvpSchema}),
+    row<plainCall<CustomVjp, false>, CustomVjp>({"custom_vjp_call", VjpSchema}),
     row<plainCall<Call, true>, Call>({"eval_jaxpr", schemaOf<Call>}),
     row<plainCall<Call, true>, Call>({"closed_call", schemaOf<Call>}),
     row<plainCall<Call, true>, Call>(

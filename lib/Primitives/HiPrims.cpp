@@ -1,5 +1,5 @@
-// HiPrims.cpp - call_hi_primitive: operations that JAX types when it makes them.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// HiPrims.cpp - call_hi_primitive: operations that JAX types when it makes
+// them. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The primitive is a value with a class, parameters of its own and the types it
 // was made for. A class with a rule here is typed again for other operands; of

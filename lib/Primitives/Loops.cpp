@@ -11,14 +11,14 @@ struct Scan {
   int64_t length = 0;
   const Value *in = nullptr, *out = nullptr;
   std::optional<int64_t> numConsts, numCarry;
-  static constexpr auto fields = std::tuple(
-      ignored("_split_transpose"), optionalField("ft_in", &Scan::in),
-      optionalField("ft_out", &Scan::out),
-      field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
-      field("length", &Scan::length), ignored("linear"),
-      optionalField("num_carry", &Scan::numCarry),
-      optionalField("num_consts", &Scan::numConsts), ignored("reverse"),
-      ignored("unroll"));
+  static constexpr auto fields =
+      std::tuple(ignored("_split_transpose"), optionalField("ft_in", &Scan::in),
+                 optionalField("ft_out", &Scan::out),
+                 field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
+                 field("length", &Scan::length), ignored("linear"),
+                 optionalField("num_carry", &Scan::numCarry),
+                 optionalField("num_consts", &Scan::numConsts),
+                 ignored("reverse"), ignored("unroll"));
 };
 
 struct While {
@@ -117,8 +117,7 @@ static FailureOr<TypeId> scannedItem(TypingContext &cx, unsigned operand,
   if (!type.sharding.dims[0].empty()) { // scan/type.2
     Sharding whole = type.sharding;
     whole.dims[0].clear();
-    ErrorBuilder error =
-        cx.error(diag::ScanXs, operand, type.sharding.dims[0]);
+    ErrorBuilder error = cx.error(diag::ScanXs, operand, type.sharding.dims[0]);
     error.mark(operand, 0).fixOperand(operand, whole);
     error.diagnostic().fixes.back().assumed = true;
     reported = true;
@@ -201,8 +200,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
     if (i >= firstCarry)
       arg.open = false;
     if (i < condConsts || i >= firstCarry) {
-      reported |= failed(
-          checkBinder(cx, i, arg.type, p.cond, condArgs.size()));
+      reported |= failed(checkBinder(cx, i, arg.type, p.cond, condArgs.size()));
       condArgs.push_back(arg);
     }
     if (i >= condConsts) {
@@ -235,9 +233,10 @@ static LogicalResult whileTypes(TypingContext &cx) {
 
 //===--- Rows -------------------------------------------------------------===//
 
-static constexpr NoRule NoDims = {NoRule::NotApplicable, "its bodies have them"};
-static constexpr ParamSchema WhileSchema = {schemaOf<While>.fields, false, {},
-                                            "cond_jaxpr"};
+static constexpr NoRule NoDims = {NoRule::NotApplicable,
+                                  "its bodies have them"};
+static constexpr ParamSchema WhileSchema = {
+    schemaOf<While>.fields, false, {}, "cond_jaxpr"};
 
 static const Primitive Rows[] = {{.info = {"scan", schemaOf<Scan>},
                                   .decode = decodeFor<Scan, 0, AnyNumber>,

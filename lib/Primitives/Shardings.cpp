@@ -15,17 +15,16 @@ struct Reshard {
 };
 struct Constraint {
   const Value *sharding = nullptr, *layout = nullptr, *free = nullptr;
-  static constexpr auto fields =
-      std::tuple(ignored("context_mesh"),
-                 optionalField("layout", &Constraint::layout),
-                 field("sharding", &Constraint::sharding),
-                 optionalField("unconstrained_dims", &Constraint::free));
+  static constexpr auto fields = std::tuple(
+      ignored("context_mesh"), optionalField("layout", &Constraint::layout),
+      field("sharding", &Constraint::sharding),
+      optionalField("unconstrained_dims", &Constraint::free));
 };
 struct DevicePut {
   const Value *devices = nullptr;
-  static constexpr auto fields = std::tuple(
-      ignored("copy_semantics"), field("devices", &DevicePut::devices),
-      ignored("srcs"));
+  static constexpr auto fields =
+      std::tuple(ignored("copy_semantics"),
+                 field("devices", &DevicePut::devices), ignored("srcs"));
 };
 } // namespace
 
@@ -37,8 +36,9 @@ static LogicalResult onlyArrays(TypingContext &cx) {
   if (cx.operand(0).isArray())
     return success();
   return cx
-      .error(diag::DTypeMismatch, "'" + cx.name().str() + "' takes an array, "
-                                  "but operand 0 is " +
+      .error(diag::DTypeMismatch, "'" + cx.name().str() +
+                                      "' takes an array, "
+                                      "but operand 0 is " +
                                       cx.arg(cx.operandId(0)))
       .mark(0);
 }
@@ -118,9 +118,8 @@ static bool isFree(const Program &program, const Constraint &p,
 
 /// The axes of size 1 that are all that tells two shardings apart; nothing if
 /// there is more.
-static std::optional<AxisSet> unitDifference(const Context &cx,
-                                             const Sharding &a,
-                                             const Sharding &b) {
+static std::optional<AxisSet>
+unitDifference(const Context &cx, const Sharding &a, const Sharding &b) {
   const Mesh &mesh = cx.meshOrEmpty(a.mesh);
   AxisSet units;
   for (unsigned axis = 0; axis < mesh.rank(); ++axis)
@@ -144,8 +143,9 @@ static std::optional<AxisSet> unitDifference(const Context &cx,
   return differ;
 }
 
-/// On Explicit axes a constraint is an assertion (constraint/assert.1): dim by dim
-/// the same entry. Going on with what it asks for, it causes one error at most.
+/// On Explicit axes a constraint is an assertion (constraint/assert.1): dim by
+/// dim the same entry. Going on with what it asks for, it causes one error at
+/// most.
 static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
                                     const PartitionSpec &spec) {
   const Sharding &own = cx.sharding(0);
@@ -159,8 +159,8 @@ static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
     return setResults(cx, cx.operandId(0));
   std::string extra;
   if (units)
-    extra = "; they differ only by '" +
-            str(cx.context(), asked.mesh, *units) + "' of size 1, so no data would move";
+    extra = "; they differ only by '" + str(cx.context(), asked.mesh, *units) +
+            "' of size 1, so no data would move";
   ErrorBuilder error =
       cx.error(diag::ConstraintMismatch, str(cx.context(), spec),
                str(cx.context(), toSpec(cx.context(), own)), extra);
@@ -222,14 +222,14 @@ static LogicalResult constraintTypes(TypingContext &cx) {
   unsigned rank = cx.operand(0).rank();
   if (p.sharding->kind != Value::Sharding || p.sharding->elements.empty()) {
     // A sharding of another class knows no axes: constraint/auto.2
-    FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape,
-                                           replicated(MeshId(), rank));
+    FailureOr<TypeId> type =
+        cx.updateType(0, cx.operand(0).shape, replicated(MeshId(), rank));
     return failed(type) ? failure() : setResults(cx, *type);
   }
-  MeshId mesh = cx.host().rewriteMesh(
-      MeshId(static_cast<uint32_t>(p.sharding->integer)));
-  PartitionSpec spec = cx.program().spec(cx.program().value(
-      p.sharding->elements[0]));
+  MeshId mesh =
+      cx.host().rewriteMesh(MeshId(static_cast<uint32_t>(p.sharding->integer)));
+  PartitionSpec spec =
+      cx.program().spec(cx.program().value(p.sharding->elements[0]));
   bool layout = p.layout && p.layout->kind != Value::None;
   const Mesh &here = cx.context().meshOrEmpty(mesh);
   bool isExplicit = !here.empty() && here.allOf(AxisType::Explicit) && !layout;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each line of verdicts/programs.jsonl says what a native trace of a function
-// gave under a mesh, with arguments of some specs: its result types, or the error
-// and the line of Python. programs/NAME.json is the same function traced without
-// a mesh. It is re-typed here, and must end the same: result types by shape and
-// sharding; of a refusal JAX's class and id, at that line. JAX stops at its first
-// error, ours may be among several.
+// gave under a mesh, with arguments of some specs: its result types, or the
+// error and the line of Python. programs/NAME.json is the same function traced
+// without a mesh. It is re-typed here, and must end the same: result types by
+// shape and sharding; of a refusal JAX's class and id, at that line. JAX stops
+// at its first error, ours may be among several.
 #include "Expectations.h"
 #include "shardtype/Check/Check.h"
 #include "shardtype/Json/Json.h"

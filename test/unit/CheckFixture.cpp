@@ -117,8 +117,7 @@ bool Checked::hasNote(const Diagnostic &d, StringRef part) {
 
 std::string Checked::fixedCodes(std::vector<MadeChoice> *made) {
   std::vector<MadeChoice> choices;
-  Program fixed =
-      applyFixes(*result, primitives, made ? *made : choices);
+  Program fixed = applyFixes(*result, primitives, made ? *made : choices);
   CheckedProgram again = check(fixed, primitives);
   std::string text;
   for (const Diagnostic &d : again.diagnostics.all())

@@ -28,8 +28,9 @@ TEST_CASE("a carry that leaves otherwise than it enters") {
   CHECK(c.codes() == "carry-mismatch");
   const Diagnostic &d = c.finding("carry-mismatch");
   CHECK(d.path == "eqns/0");
-  CHECK(d.message ==
-        "carry 0 enters the loop as f32[8,8] and leaves its body as f32[8@X,8]");
+  CHECK(
+      d.message ==
+      "carry 0 enters the loop as f32[8,8] and leaves its body as f32[8@X,8]");
   CHECK(c.hasNote(d, "'X' comes in at 'sub'"));
   // Start sharded: no communication. Else an all-gather of 8 x 8 floats, each
   // of three times.
@@ -131,8 +132,8 @@ TEST_CASE("what is scanned must be whole along its first dim") {
   CHECK(c.codes() == "scan-xs-sharded");
   const Diagnostic &d = c.found()[0];
   CHECK(d.message == "the scanned dim 0 of operand 1 is sharded over 'X'");
-  CHECK(c.fixes(d) == std::vector<std::string>{
-                          "in1 f32[4,4]: all-gather X 64/32 (assumed)"});
+  CHECK(c.fixes(d) ==
+        std::vector<std::string>{"in1 f32[4,4]: all-gather X 64/32 (assumed)"});
   CHECK(c.hasNote(d, "w is the argument w, P('X', None) from --in"));
   CHECK(c.resultType() == "f32[4]");
   CHECK(c.fixedCodes() == "");
@@ -181,19 +182,19 @@ TEST_CASE("each of two carries is reported, and one way out serves both") {
 TEST_CASE("scans of the wrong counts are errors") {
   struct Case {
     const char *in, *out, *length, *code;
-  } cases[] = {{"((), (None,), (None,))", "((None,), ())", "4", ""},
-               {"((None,), (None,), (None,))", "((None,), ())", "4",
-                "param-invalid"},
-               {"((), (None,), (None,))", "((None,), ())", "5",
-                "shape-mismatch"},
-               {"(None,)", "((None,), ())", "4", "param-invalid"}};
+  } cases[] = {
+      {"((), (None,), (None,))", "((None,), ())", "4", ""},
+      {"((None,), (None,), (None,))", "((None,), ())", "4", "param-invalid"},
+      {"((), (None,), (None,))", "((None,), ())", "5", "shape-mismatch"},
+      {"(None,)", "((None,), ())", "4", "param-invalid"}};
   for (const Case &one : cases) {
     Checked c(std::string(R"({ lambda ; w:f32[4,4] x:f32[4]. let
     y:f32[4] = scan[
       ft_in=)") +
               one.in + "\n      ft_out=" + one.out + R"(
       jaxpr={ lambda ; d:f32[4] e:f32[4]. let f:f32[4] = add d e in (f,) }
-      length=)" + one.length +
+      length=)" +
+              one.length +
               R"(
       reverse=False
       unroll=1
@@ -207,18 +208,17 @@ TEST_CASE("scans of the wrong counts are errors") {
 
 //===--- while ------------------------------------------------------------===//
 
-static std::string whileText(const std::string &body,
-                             const std::string &cond) {
+static std::string whileText(const std::string &body, const std::string &cond) {
   return R"({ lambda ; p:f32[8,8] m:f32[8,8] n:i32[]. let
     i:i32[] q:f32[8,8] = while[
       body_jaxpr={ lambda ; m:f32[8,8] i:i32[] c:f32[8,8]. let
           j:i32[] = add i 1:i32[]
 )" + body +
-          R"(        in (j, r) }
+         R"(        in (j, r) }
       body_nconsts=1
       cond_jaxpr={ lambda ; n:i32[] i:i32[] c:f32[8,8]. let
 )" + cond +
-          R"(        in (b,) }
+         R"(        in (b,) }
       cond_nconsts=1
     ] n m 0:i32[] p
   in (q,) })";
@@ -234,8 +234,9 @@ TEST_CASE("while compares what goes round") {
                       "          b:bool[] = lt i n\n"));
   c.mesh("X=2").in("m", "P(X)").run();
   CHECK(c.codes() == "carry-mismatch");
-  CHECK(c.found()[0].message ==
-        "carry 1 enters the loop as f32[8,8] and leaves its body as f32[8@X,8]");
+  CHECK(
+      c.found()[0].message ==
+      "carry 1 enters the loop as f32[8,8] and leaves its body as f32[8@X,8]");
   // The start is operand 3, behind both bodies' constants.
   CHECK(c.fixes(c.found()[0])[0] == "in3 f32[8@X,8]: (assumed)");
   CHECK(c.hasNote(c.found()[0], "'X' comes in at 'sub'"));
@@ -281,13 +282,11 @@ TEST_CASE("branches must give the same types") {
   c.mesh("X=2").in("a", "P(X)").run();
   CHECK(c.codes() == "branch-mismatch");
   const Diagnostic &d = c.found()[0];
-  CHECK(d.message ==
-        "result 0 is f32[8@X] in branch 0 and f32[8] in branch 1");
+  CHECK(d.message == "result 0 is f32[8@X] in branch 0 and f32[8] in branch 1");
   CHECK(c.hasNote(d, "'X' comes from the argument a of branch 0"));
   // To the sharded type slices only; to the whole one gathers 8 floats.
-  CHECK(c.fixes(d) ==
-        std::vector<std::string>{"f32[8@X]: (assumed)",
-                                 "f32[8]: all-gather X 32/16"});
+  CHECK(c.fixes(d) == std::vector<std::string>{"f32[8@X]: (assumed)",
+                                               "f32[8]: all-gather X 32/16"});
   CHECK(c.resultType() == "f32[8@X]");
   CHECK(c.fixedCodes() == "");
 }
@@ -336,7 +335,8 @@ TEST_CASE("calls have the results of their jaxpr") {
         "symbolic_zeros=False]"}) {
     INFO(call.str());
     auto [before, after] = call.split("BODY");
-    std::string body = "{ lambda ; x:f32[8,4]. let y:f32[8,4] = sin x in (y,) }";
+    std::string body =
+        "{ lambda ; x:f32[8,4]. let y:f32[8,4] = sin x in (y,) }";
     Checked c("{ lambda ; a:f32[8,4]. let\n    b:f32[8,4] = " + before.str() +
               body + after.str() + " a\n  in (b,) }");
     c.mesh("X=2").in("P(X)").run();
@@ -414,15 +414,14 @@ TEST_CASE("high-level primitives are typed by their class") {
   Checked c(text);
   c.mesh("X=2").in("P(X)").run();
   CHECK(c.codes() == "no-rule");
-  CHECK(c.found()[0].message ==
-        "no rule for primitive 'Mystery' (1 use)");
+  CHECK(c.found()[0].message == "no rule for primitive 'Mystery' (1 use)");
   CHECK(c.type(0) == "i32[8@X,3]");
   Checked searched(text);
   searched.mesh("X=2").in("P(None,X)").run();
   CHECK(searched.codes() == "rule-missing-case no-rule");
-  CHECK(searched.fixes(searched.found()[0]) ==
-        std::vector<std::string>{
-            "in0 f32[8,4]: all-gather X 128/64 (assumed)"});
+  CHECK(
+      searched.fixes(searched.found()[0]) ==
+      std::vector<std::string>{"in0 f32[8,4]: all-gather X 128/64 (assumed)"});
 }
 
 TEST_CASE("partial sums are not searched") {

@@ -56,7 +56,8 @@ static std::string findings(const CheckedProgram &checked) {
 }
 
 TEST_CASE("native traces have their recorded types") {
-  std::vector<std::string> paths = filesIn("spec-examples/golden/json", ".json");
+  std::vector<std::string> paths =
+      filesIn("spec-examples/golden/json", ".json");
   for (const char *folder : {"test/corpus/native", "test/corpus/programs"})
     for (std::string &path : filesIn(folder, ".json"))
       paths.push_back(std::move(path));

@@ -20,7 +20,8 @@ TEST_CASE("a well-typed program has the types of the rules") {
   CHECK(c.result->basis == Basis::Derived);
 }
 
-TEST_CASE("a recorded type that the rules do not give is an error, and stands") {
+TEST_CASE(
+    "a recorded type that the rules do not give is an error, and stands") {
   Checked c(R"(#! mesh X=2
 { lambda ; a:f32[8@X,4]. let
     b:f32[8,4] = sin a

@@ -100,10 +100,9 @@ TEST_CASE("partial sums that cannot be added, and what it takes") {
   // add/unreduced.2: the first takes zeros over X, or the second is summed.
   o = f.run("sub", {"f32[8,4]{U:Y}", "f32[8,4]{U:(X,Y)}"});
   CHECK(o.code() == "add-unreduced-differ");
-  CHECK(o.fixes() ==
-        "0 P(None, None, unreduced={'X', 'Y'}) *\n"
-        "1 P(None, None, unreduced={'Y'}) all-reduce X "
-        "128\n");
+  CHECK(o.fixes() == "0 P(None, None, unreduced={'X', 'Y'}) *\n"
+                     "1 P(None, None, unreduced={'Y'}) all-reduce X "
+                     "128\n");
   o = f.run("add", {"f32[8,4]{U:Y}", "f32[8,4]{U:X}"});
   CHECK(o.fixes() == "0 P(None, None) all-reduce Y 128 *\n"
                      "1 P(None, None) all-reduce X 128 *\n");

@@ -30,8 +30,8 @@ struct MadeChoice {
 /// primitive takes one, else as a reshard before or behind the equation. It is
 /// an Explicit program of its own: types are the ones found, sharding
 /// parameters and contexts are on the mesh checked for, a body that was typed
-/// in several ways is written once for each, and what was left open is resharded
-/// where it is used. Choices are appended to `made`.
+/// in several ways is written once for each, and what was left open is
+/// resharded where it is used. Choices are appended to `made`.
 Program applyFixes(const CheckedProgram &checked,
                    const PrimitiveSet &primitives,
                    std::vector<MadeChoice> &made);
