@@ -17,6 +17,10 @@ from typing import Any
 
 from shardtype.errors import ExportError
 
+# The only axis of a recording mesh without axes: an empty mesh would make JAX
+# refuse annotations. It is not written to the file.
+PLACEHOLDER = "shardtype_none"
+
 
 def require_jax() -> ModuleType:
     """The `jax` module, or an ExportError that says how to get it."""
@@ -55,6 +59,16 @@ def user_frames(traceback: Any) -> list[Any]:
     return list(source_info_util.user_frames(traceback))
 
 
+def current_traceback() -> Any:
+    """The traceback of this moment, as equations hold one; None if unknown."""
+    try:
+        from jax._src import source_info_util
+
+        return source_info_util.current().traceback
+    except (ImportError, AttributeError):
+        return None
+
+
 def has_user_frames() -> bool:
     """Whether this release lets us read source frames."""
     try:
@@ -89,9 +103,23 @@ def is_spec(value: Any) -> bool:
     return isinstance(value, require_jax().sharding.PartitionSpec)
 
 
+def partitions(spec: Any) -> tuple[Any, ...]:
+    """The entries of a PartitionSpec; one with sets must not be iterated."""
+    parts = getattr(spec, "partitions", None)
+    return tuple(spec) if parts is None else tuple(parts)
+
+
+def with_partitions(spec: Any, entries: tuple[Any, ...]) -> Any:
+    """`spec` with other entries and the same sets."""
+    return spec.update(partitions=entries)
+
+
 def is_empty_mesh(mesh: Any) -> bool:
-    """Whether `mesh` is None or has no axes."""
-    return mesh is None or not tuple(getattr(mesh, "axis_names", ()))
+    """Whether `mesh` is None or has no axes (that the program knows of)."""
+    names = () if mesh is None else tuple(getattr(mesh, "axis_names", ()))
+    if names == (PLACEHOLDER,):
+        return not mesh.abstract_device.rel
+    return not names
 
 
 def inner_jaxpr(jaxpr: Any) -> tuple[Any, list[Any]]:

@@ -7,14 +7,39 @@ from __future__ import annotations
 from typing import Any
 
 from shardtype import compat
-from shardtype.types import JsonObject, TypeTable, dim
+from shardtype.recording import Recorder
 from shardtype.sources import mask_addresses
+from shardtype.types import JsonObject, TypeTable, dim
+from shardtype.values import ValueEncoder
 
 
-def derived(eqn: Any, types: TypeTable) -> JsonObject | None:
+def derived(
+    eqn: Any, types: TypeTable, values: ValueEncoder, recorder: Recorder | None
+) -> JsonObject | None:
     """The field for `eqn`, None for an equation that needs none."""
     rule = _RULES.get(eqn.primitive.name)
-    return None if rule is None else rule(eqn.params, types)
+    out = None if rule is None else rule(eqn.params, types)
+    if recorder is not None and eqn.primitive.name == "shard_map":
+        out = {**(out or {}), **_recorded_shard_map(eqn.params, values, recorder)}
+    return out
+
+
+def _recorded_shard_map(
+    params: dict[str, Any], values: ValueEncoder, recorder: Recorder
+) -> JsonObject:
+    """What a recording had to change in a shard_map (spec 08 sections 3 and 6)."""
+    axes = params.get("newly_manual_axes")
+    out: JsonObject = {}
+    if getattr(axes, "infer", None) is not None:
+        entry = recorder.infer[axes.infer]
+        out["infer"] = {
+            "n": axes.infer,
+            "axis_names": values.encode(frozenset(entry["axis_names"]))["set"],
+            "out_specs": [values.encode(s) for s in entry.get("flat", ())],
+        }
+    if getattr(axes, "vma_off", False):
+        out["vma"] = "off"
+    return out
 
 
 def _scan(params: dict[str, Any], types: TypeTable) -> JsonObject:

@@ -17,9 +17,10 @@ from typing import Any
 from shardtype import compat, paths
 from shardtype.arrays import ArrayTable
 from shardtype.jaxprs import JaxprTable
+from shardtype.recording import Recorder
 from shardtype.sources import SourceTable
 from shardtype.trace import Trace, trace
-from shardtype.types import JsonObject, TypeTable
+from shardtype.types import JsonObject, TypeTable, axis_name
 
 FORMAT_VERSION = (1, 2)
 
@@ -29,14 +30,16 @@ class Exported:
     """A program ready to be written.
 
     `data` is the content of the file, `text` the program as JAX prints it,
-    `mode` how it was traced (`plain` or `native`), `notes` what the user should
-    know about that choice.
+    `mode` how it was traced (`record`, `plain` or `native`), `notes` what the user
+    should know about that choice, `annotations` how many the user wrote (mode
+    `record` only).
     """
 
     data: JsonObject
     text: str
     mode: str
     notes: list[str] = field(default_factory=list)
+    annotations: int = 0
 
     @property
     def equations(self) -> int:
@@ -58,17 +61,35 @@ class Exported:
 
     def summary(self) -> str:
         """One line that says what was exported."""
-        line = (
-            f"exported {_count(self.equations, 'equation')}"
-            f" in {_count(len(self.data['jaxprs']), 'jaxpr')},"
-            f" mode {self.mode}, JAX {self.data['producer']['version']}"
-        )
+        version = self.data["producer"]["version"]
+        if self.mode == "record":
+            line = self._recorded() + f", JAX {version}"
+        else:
+            line = (
+                f"exported {_count(self.equations, 'equation')}"
+                f" in {_count(len(self.data['jaxprs']), 'jaxpr')}, mode {self.mode}, JAX {version}"
+            )
         omitted = sum("omitted" in a for a in self.data["arrays"])
         if omitted:
             line += f", {_count(omitted, 'large constant')} left out"
         if self.warnings:
             line += ", warnings: " + ", ".join(f"{k} ({n})" for k, n in self.warnings.items())
         return line
+
+
+    def _recorded(self) -> str:
+        record = self.data["context"]["record"]
+        axes = []
+        for origin, text in (("mesh", "given"), ("found", "found in the code")):
+            names = [str(a["name"]) for a in record["axes"] if a["from"] == origin]
+            if names:
+                axes.append(f"{', '.join(names)} {text}")
+        where = f"mesh axes: {'; '.join(axes)}" if axes else "no mesh axes"
+        line = (
+            f"recorded {_count(self.equations, 'equation')},"
+            f" {_count(self.annotations, 'annotation')} ({where})"
+        )
+        return line + (f", {_count(len(record['notes']), 'note')}" if record["notes"] else "")
 
 
 def export(
@@ -86,12 +107,17 @@ def export(
     Arguments are arrays, `jax.ShapeDtypeStruct`s, or trees of them; nothing is
     computed. `mode`:
 
-    - `plain`: no mesh; shardings of the arguments are dropped. The checker puts
-      any mesh and specs on the program later.
+    - `record`: under a mesh that enforces nothing; every sharding annotation is
+      kept as written. The checker puts any mesh and specs on the program later.
+      `mesh` gives the sizes that code which reads them sees (else 1, or those of
+      a mesh that the code itself names).
     - `native`: under `mesh`, arguments sharded as `in_specs` says; all of JAX's
-      own sharding rules apply.
-    - `auto`: `plain`; if the function's sharding annotations do not allow that,
-      `native` when `mesh` and `in_specs` are given.
+      own sharding rules apply, and its first error ends the export.
+    - `plain`: no mesh; shardings of the arguments are dropped. A function with
+      annotations cannot be traced so.
+    - `auto`: `record`, if this version of JAX is known to allow it; else `plain`,
+      and `native` if the annotations do not allow that and `mesh` and `in_specs`
+      are given. A note says so.
 
     `mesh` is "X=4,Y=2:Auto", a dict of sizes, an AbstractMesh or a Mesh.
     `in_specs` is a dict from argument paths or patterns (`params/**/w`) to specs,
@@ -119,7 +145,7 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
     types = TypeTable(warnings)
     sources = SourceTable(root)
     arrays = ArrayTable(include_constants, warnings)
-    jaxprs = JaxprTable(types, arrays, sources, warnings)
+    jaxprs = JaxprTable(types, arrays, sources, warnings, traced.recorder)
     top = jaxprs.ref(traced.jaxpr)
     jaxprs.finish()
     entry = _entry(traced, top, jaxprs, sources)
@@ -129,6 +155,8 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
         "flags": compat.flags(),
         "mode": traced.mode,
     }
+    if traced.recorder is not None:
+        context["record"] = _record(traced.recorder, sources)
     jaxprs.finish()
     data = {
         "format": "shardtype-jaxpr",
@@ -145,7 +173,28 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
         "entry": entry,
         "context": context,
     }
-    return Exported(data, str(traced.jaxpr), traced.mode, traced.notes)
+    return Exported(data, str(traced.jaxpr), traced.mode, traced.notes, jaxprs.annotations)
+
+
+def _record(recorder: Recorder, sources: SourceTable) -> JsonObject:
+    """What a recording says of itself (spec 08 section 3)."""
+    notes = []
+    for n in recorder.notes:
+        note: JsonObject = {"kind": n.kind, "api": n.api, "why": sources.scrub(n.why)}
+        if n.spec is not None:
+            note["spec"] = n.spec
+        stack = sources.stack(n.traceback) if n.traceback is not None else None
+        if stack is not None:
+            note["src"] = stack
+        notes.append(note)
+    return {
+        "axes": [
+            {"name": axis_name(name), "size": size, "from": origin}
+            for name, (size, origin) in recorder.axes.items()
+        ],
+        "ad": "markers" if recorder.markers else "trace",
+        "notes": notes,
+    }
 
 
 def _producer(warnings: Counter[str]) -> JsonObject:

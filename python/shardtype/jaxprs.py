@@ -15,6 +15,7 @@ from typing import Any
 from shardtype import compat
 from shardtype.arrays import ArrayTable, scalar
 from shardtype.derived import derived
+from shardtype.recording import Recorder
 from shardtype.sources import SourceTable
 from shardtype.types import JsonObject, TypeTable
 from shardtype.values import ValueEncoder
@@ -51,10 +52,18 @@ class JaxprTable:
     """Writes jaxprs, sharing tables with the rest of the program."""
 
     def __init__(
-        self, types: TypeTable, arrays: ArrayTable, sources: SourceTable, warnings: Counter[str]
+        self,
+        types: TypeTable,
+        arrays: ArrayTable,
+        sources: SourceTable,
+        warnings: Counter[str],
+        recorder: Recorder | None = None,
     ) -> None:
         self.jaxprs: list[JsonObject] = []
-        self.values = ValueEncoder(types, arrays, sources, self.ref, warnings)
+        self.values = ValueEncoder(
+            types, arrays, sources, self.ref, warnings, recorder is not None
+        )
+        self._recorder = recorder
         self._types = types
         self._arrays = arrays
         self._sources = sources
@@ -79,9 +88,11 @@ class JaxprTable:
             self.jaxprs.append(self._jaxpr(*self._queue[len(self.jaxprs)]))
 
     @property
-    def equations(self) -> int:
-        """Equations in all jaxprs, a shared one counted once."""
-        return sum(len(j["eqns"]) for j in self.jaxprs)
+    def annotations(self) -> int:
+        """Shardings that the user wrote, and shard_maps, and what was dropped."""
+        names = [e["p"] for j in self.jaxprs for e in j["eqns"]]
+        dropped = [n for n in self._recorder.notes if n.kind == "dropped"] if self._recorder else []
+        return self.values.annotations + names.count("shard_map") + len(dropped)
 
     def _jaxpr(self, jaxpr: Any, consts: list[Any]) -> JsonObject:
         scope = _Scope(self._next_var)
@@ -92,6 +103,8 @@ class JaxprTable:
             known = consts or [None] * len(jaxpr.constvars)
             out["consts"] = [None if c is None else self._arrays.add(c) for c in known]
         out["constvars"] = [self._binder(scope, v) for v in jaxpr.constvars]
+        for binder, var, value in zip(out["constvars"], jaxpr.constvars, consts):
+            self._add_own_sharding(binder, var.aval, value)
         out["invars"] = [self._binder(scope, v) for v in jaxpr.invars]
         if not compat.is_empty_mesh(mesh):
             out["mesh"] = self._types.mesh(mesh)
@@ -103,6 +116,15 @@ class JaxprTable:
             out["high"] = True
         self._next_var = scope.next
         return out
+
+    def _add_own_sharding(self, binder: list[int | None], aval: Any, value: Any) -> None:
+        """While recording, types have no specs; a closed-over array has one."""
+        sharding = getattr(value, "sharding", None)
+        spec = getattr(sharding, "spec", None)
+        if self._recorder is None or spec is None or not hasattr(aval, "shape"):
+            return
+        if any(compat.partitions(spec)) and not compat.is_empty_mesh(sharding.mesh):
+            binder[1] = self._types.closed_over(aval, self._recorder.mesh(), sharding)
 
     def _binder(self, scope: _Scope, var: Any) -> list[int | None]:
         return [scope.bind(var), self._types.type(var.aval)]
@@ -141,7 +163,7 @@ class JaxprTable:
         if effects:
             out["eff"] = effects
         self._add_source(out, getattr(eqn, "source_info", None))
-        extra = derived(eqn, self._types)
+        extra = derived(eqn, self._types, self.values, self._recorder)
         if extra:
             out["derived"] = extra
         return out

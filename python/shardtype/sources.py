@@ -14,6 +14,8 @@ from typing import Any
 from shardtype import compat
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Where the trace starts: frames outside it say nothing about the program.
+TRACER = _HERE + "trace.py"
 # The same mask as JAX's printer: one X for each hexadecimal digit.
 _ADDRESS = re.compile(r" at 0x([0-9a-fA-F]+)")
 
@@ -106,8 +108,10 @@ class SourceTable:
             return known[1]
         ids: list[int] = []
         for f in compat.user_frames(traceback):
-            if f.file_name.startswith(_HERE):
+            if f.file_name == TRACER:
                 break
+            if f.file_name.startswith(_HERE):
+                continue  # A replacement of a part of JAX.
             ids.append(
                 self.frame(
                     f.file_name,

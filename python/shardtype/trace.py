@@ -1,6 +1,6 @@
-# trace.py - tracing a function in mode plain, native or auto.
+# trace.py - tracing a function in mode record, plain, native or auto.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modes of the export (spec 08 sections 1 and 7). No part of JAX is replaced."""
+"""Modes of the export (spec 08 sections 1 and 7)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from shardtype import compat, paths, specs
+from shardtype import compat, paths, record, specs
 from shardtype.errors import ExportError, NeedsMesh, Rejected
+from shardtype.recording import Recorder
 
-MODES = ("auto", "plain", "native")
+MODES = ("auto", "record", "plain", "native")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # What JAX's refusals of an annotation without a mesh speak of.
 _ANNOTATION = re.compile(r"mesh|shard|PartitionSpec|axis name|in_specs", re.IGNORECASE)
@@ -26,7 +27,8 @@ class Trace:
 
     `places` are (JAX's name, our path) of all argument leaves; `mesh` is the
     context mesh (None in mode plain); `jit_params` are those of the outermost
-    jit, which is no equation of the program.
+    jit, which is no equation of the program. Of mode record: `recorder` is what
+    was recorded beside the trace.
     """
 
     jaxpr: Any
@@ -38,6 +40,7 @@ class Trace:
     mesh: Any = None
     jit_params: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    recorder: Recorder | None = None
 
 
 def trace(
@@ -68,8 +71,6 @@ def _trace(
     mesh: Any,
     in_specs: Any,
 ) -> Trace:
-    if mode == "record":
-        raise ExportError("mode 'record' does not exist yet: use 'plain' or 'native'")
     if mode not in MODES:
         raise ExportError(f"unknown mode '{mode}': use {', '.join(MODES)}")
     if not callable(fn):
@@ -82,10 +83,43 @@ def _trace(
         if mesh is not None or in_specs is not None:
             raise ExportError("mode plain takes no mesh and no specs; the checker takes them")
         return _plain(fn, args, kwargs)
-    return _auto(fn, args, kwargs, mesh, in_specs)
+    if mode == "record":
+        why = record.unsupported()
+        if why is not None:
+            raise ExportError(f"{why}. Use --mode plain or --mode native")
+        return _record(fn, args, kwargs, mesh, in_specs)
+    why = record.unsupported()
+    if why is None:
+        return _record(fn, args, kwargs, mesh, in_specs)
+    out = _fall_back(fn, args, kwargs, mesh, in_specs)
+    out.notes.insert(0, f"{why}. Falling back to a {out.mode} trace")
+    return out
 
 
-def _auto(
+def _record(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mesh: Any,
+    in_specs: Any,
+) -> Trace:
+    jax = compat.require_jax()
+    axes = {}
+    if mesh is not None:
+        given = specs.to_mesh(mesh)
+        axes = {name: int(given.shape[name]) for name in given.axis_names}
+    structs, keyed = jax.tree_util.tree_map(_unsharded, (args, kwargs))
+    empty = jax.sharding.AbstractMesh((), ())
+    with jax.sharding.use_abstract_mesh(empty):  # Whatever the caller has set.
+        out, recorder = record.record(lambda: _run(fn, structs, keyed, "record", None), axes)
+    out.recorder = recorder
+    out.mesh = recorder.mesh()
+    if in_specs is not None:
+        out.notes.append("the specs are not in the file: give them to the checker")
+    return out
+
+
+def _fall_back(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -149,7 +183,7 @@ def _native(
                 raise
             raise Rejected(
                 f"JAX rejects the program: {_summary(e)}{_at(e)}."
-                " This is JAX's first error only; `shardtype check` on a plain trace shows all."
+                " This is JAX's first error only; export with --mode record to see all."
             ) from e
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shardtype import compat
+from shardtype.recording import PLACEHOLDER, tag_of
 from shardtype.sources import mask_addresses
 
 JsonObject = dict[str, Any]
@@ -71,6 +72,8 @@ class TypeTable:
         return index
 
     def _mesh_object(self, mesh: Any) -> JsonObject:
+        if tag_of(mesh) is not None:
+            return _recording_mesh(mesh)
         names = tuple(mesh.axis_names)
         sizes = tuple(mesh.shape[n] for n in names)
         kinds = getattr(mesh, "axis_types", None) or ()
@@ -105,8 +108,9 @@ class TypeTable:
     def spec(self, spec: Any, mesh: Any = None) -> JsonObject:
         """A PartitionSpec; its sets are sorted in the order of `mesh`."""
         # A spec with U or R must not be iterated; `partitions` always can be.
-        parts = getattr(spec, "partitions", None)
-        parts = tuple(spec) if parts is None else parts
+        parts = compat.partitions(spec)
+        tag = tag_of(mesh)
+        inherit = tag.inherit if tag is not None else ()
         kind = getattr(spec, "unreduced_kind", None)
         unreduced = getattr(spec, "unreduced", None) or ()
         if kind is None and unreduced:
@@ -114,7 +118,7 @@ class TypeTable:
         else:
             name = kind if kind is None or isinstance(kind, str) else kind.name.lower()
         return {
-            "p": [self._entry(e) for e in parts],
+            "p": ["inherit" if i in inherit else self._entry(e) for i, e in enumerate(parts)],
             "u": self._axis_set(unreduced, mesh),
             "r": self._axis_set(getattr(spec, "reduced", None) or (), mesh),
             "k": name,
@@ -212,6 +216,18 @@ class TypeTable:
             out["layout"] = mask_addresses(str(layout))
         return out
 
+    def closed_over(self, aval: Any, mesh: Any, sharding: Any) -> int:
+        """Index of the type of a closed-over array: its own spec on `mesh`."""
+        obj = dict(self.types[self.type(aval)])
+        obj["mesh"] = self.mesh(mesh)
+        obj["spec"] = self.spec(sharding.spec, sharding.mesh)
+        obj["spec"]["p"] += [None] * (len(aval.shape) - len(obj["spec"]["p"]))
+        text = json.dumps(obj)
+        index = self._type_by_text.setdefault(text, len(self.types))
+        if index == len(self.types):
+            self.types.append(obj)
+        return index
+
     def _add_physical(self, out: JsonObject, dtype: Any) -> None:
         try:
             element = dtype._rules.physical_element_aval(dtype)
@@ -247,3 +263,32 @@ class TypeTable:
     def _memory(space: Any) -> str:
         name = getattr(space, "name", None)
         return name.lower() if isinstance(name, str) else mask_addresses(str(space))
+
+
+def _recording_mesh(mesh: Any) -> JsonObject:
+    """A mesh relative to the program's (spec 08 section 3): the conversions, and
+    the kinds they give if every axis of the program's mesh is Explicit."""
+    tag = tag_of(mesh)
+    assert tag is not None
+    names = [n for n in mesh.axis_names if n != PLACEHOLDER]
+    manual = {n for n, k in zip(mesh.axis_names, mesh.axis_types) if k.name == "Manual"}
+    kinds = dict.fromkeys(names, "Explicit")
+    for kind, which in tag.rel:
+        for name in names:
+            if which == "all" or (which is None and kinds[name] == "Explicit") or (
+                isinstance(which, tuple) and name in which
+            ):
+                kinds[name] = kind
+    axes = [
+        {
+            "name": axis_name(n),
+            "size": int(mesh.shape[n]),
+            "type": "Manual" if n in manual else kinds[n],
+        }
+        for n in names
+    ]
+    rel = [
+        [kind, [axis_name(n) for n in which] if isinstance(which, tuple) else which]
+        for kind, which in tag.rel
+    ]
+    return {"kind": "abstract", "axes": axes, "device": None, "devices": None, "rel": rel}

@@ -17,6 +17,7 @@ import numpy as np
 
 from shardtype import compat
 from shardtype.arrays import ArrayTable
+from shardtype.recording import tag_of
 from shardtype.sources import SourceTable
 from shardtype.types import JsonObject, TypeTable, axis_name, dtype_name, is_extended
 
@@ -53,7 +54,10 @@ class ValueEncoder:
         sources: SourceTable,
         jaxpr_ref: Callable[[Any], int],
         warnings: Counter[str],
+        recording: bool = False,
     ) -> None:
+        self.recording = recording
+        self.annotations = 0  # Shardings that the user wrote.
         self.opaques: list[JsonObject] = []
         self._types = types
         self._arrays = arrays
@@ -144,6 +148,10 @@ class ValueEncoder:
             "spec": self._types.spec(value.spec, value.mesh),
             "memory_kind": getattr(value, "memory_kind", None),
         }
+        if self.recording:
+            tag = tag_of(value.mesh)
+            out["by"] = "user" if tag is not None and tag.by == "user" else "jax"
+            self.annotations += out["by"] == "user"
         devices = getattr(value, "_logical_device_ids", None)
         if devices is not None:
             out["logical_device_ids"] = [int(d) for d in devices]

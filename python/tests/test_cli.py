@@ -14,6 +14,7 @@ import textwrap
 from typing import NamedTuple
 
 import pytest
+from shardtype import record
 from shardtype.cli import main
 from shardtype.export import write_atomically
 from validator import validate
@@ -111,7 +112,7 @@ def test_as_a_process_of_its_own(folder):
 
     r = call("export", "models.net:dot", "--args", "f32[8,4] f32[4,2]")
     assert r.returncode == 0 and validate(json.loads(r.stdout)) == []
-    assert r.stderr.count("\n") == 1 and r.stderr.startswith("exported 1 equation in 1 jaxpr")
+    assert r.stderr.count("\n") == 1 and r.stderr.startswith("recorded 1 equation, 0 annotations (no mesh axes)")
     assert {s["file"] for s in json.loads(r.stdout)["sources"]} == {"models/net.py"}
     r = call("export", "models.net:crashes", "--args", "f32[2]")
     assert (r.returncode, r.stdout) == (2, "") and r.stderr.count("File ") == 1
@@ -122,7 +123,7 @@ def test_as_a_process_of_its_own(folder):
 def test_to_a_file(run):
     r = run("models.net:loss", "--args-from", "models.net:make_args", "-o", "out.json")
     assert (r.returncode, r.stdout) == (0, "")
-    assert r.stderr.startswith("exported 3 equations in 1 jaxpr, mode plain, JAX ")
+    assert r.stderr.startswith("recorded 3 equations, 0 annotations (no mesh axes), JAX ")
     data = json.loads((run.folder / "out.json").read_text())
     assert validate(data) == []
     assert data["entry"]["name"] == "loss"
@@ -175,15 +176,26 @@ def test_native(run):
     assert "Traceback" not in r.stderr and not (run.folder / "no.json").exists()
 
 
-def test_auto_says_which_mode(run):
+def test_annotations_are_recorded(run):
+    args = ["models.net:annotated", "--args", "f32[8,4] f32[4,2]"]
+    r = run(*args)
+    assert r.returncode == 0 and json.loads(r.stdout)["context"]["mode"] == "record"
+    assert r.stderr.startswith("recorded 2 equations, 1 annotation (mesh axes: X found in the code)")
+    r = run(*args, "--mesh", "X=4,Y=2")
+    assert "(mesh axes: X, Y given), JAX " in r.stderr
+
+
+def test_auto_says_which_mode(run, monkeypatch):
+    monkeypatch.setattr(record, "unsupported", lambda: "JAX 9: recording is not known here")
     args = ["models.net:annotated", "--args", "f32[8,4] f32[4,2]"]
     r = run(*args)
     assert r.returncode == 2 and "give --mesh and --in to export in native mode" in r.stderr
     assert "models/net.py:20" in r.stderr and "Traceback" not in r.stderr
     r = run(*args, "--mesh", "X=4", "--in", "x=P(X,None)")
     assert r.returncode == 0
-    assert r.stderr.splitlines()[0].startswith("note: no plain trace (")
-    assert ", mode native, " in r.stderr.splitlines()[1]
+    lines = r.stderr.splitlines()
+    assert lines[0] == "note: JAX 9: recording is not known here. Falling back to a native trace"
+    assert lines[1].startswith("note: no plain trace (") and ", mode native, " in lines[2]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +214,6 @@ def test_auto_says_which_mode(run):
         (["models.net:one", "--root", "nowhere"], "--root nowhere: no such directory"),
         (["models.net:no_arguments", "-o", "no/such/file.json"], "cannot write no/such/file.json"),
         (["models.net:no_arguments", "-o", "models"], "cannot write models"),
-        (["models.net:no_arguments", "--mode", "record"], "does not exist yet"),
         (["models.net:no_arguments", "--mode", "odd"], "invalid choice"),
         ([], "usage:"),
     ],

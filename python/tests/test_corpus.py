@@ -52,3 +52,23 @@ def test_script_gives_the_recorded_files():
         cwd="/", env=env, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert r.returncode == 0, r.stderr
+
+
+RECORDED = sorted(CORPUS.glob("record/*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_recorded_file(path):
+    data = json.loads(path.read_text())
+    assert validate(data) == []
+    assert data["producer"]["version"] == VERSION and data["context"]["mode"] == "record"
+
+
+@pytest.mark.skipif(jax.__version__ != VERSION, reason=f"the corpus is of JAX {VERSION}")
+def test_script_gives_the_recorded_annotations():
+    r = subprocess.run(
+        [sys.executable, str(ROOT / "tools/dev/export_record.py"), "--check"],
+        cwd="/", capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert r.returncode == 0, r.stderr
+    assert r.stderr.count("record/") == len(RECORDED)

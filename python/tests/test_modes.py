@@ -12,6 +12,7 @@ import pytest
 import shardtype
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from shardtype import record
 from shardtype.trace import is_annotation_error
 
 X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
@@ -42,10 +43,11 @@ def test_plain_has_no_mesh():
 def test_plain_drops_shardings_of_arguments_and_of_the_context():
     mesh = jax.make_mesh((2,), ("X",), axis_types=(AxisType.Explicit,))
     array = jax.device_put(jnp.zeros((8, 4)), NamedSharding(mesh, P("X")))
-    bare = shardtype.export(free, X, W).data
-    with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
-        assert shardtype.export(free, array, W).data == bare
-    assert shardtype.export(free, array, W).data == bare
+    for mode in ("plain", "record"):
+        bare = shardtype.export(free, X, W, mode=mode).data
+        with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
+            assert shardtype.export(free, array, W, mode=mode).data == bare
+        assert shardtype.export(free, array, W, mode=mode).data == bare
 
 
 def test_native_records_types_under_the_mesh():
@@ -89,16 +91,32 @@ def test_unreduced_and_auto_axes():
     assert t["spec"] == {"p": [None], "u": ["X"], "r": [], "k": "sum"}
 
 
-def test_auto_takes_plain_when_it_can():
-    exported = shardtype.export(free, X, W)
-    assert exported.mode == "plain" and exported.notes == []
+@pytest.fixture
+def unknown_jax(monkeypatch):
+    """A JAX on which recording does not work."""
+    monkeypatch.setattr(record, "unsupported", lambda: "JAX 9: recording is not known here")
+
+
+def test_auto_takes_record_when_it_can():
+    exported = shardtype.export(annotated, X, W)
+    assert exported.mode == "record" and exported.notes == []
     exported = shardtype.export(free, X, W, mesh=MESH, in_specs={"x": P("X")})
-    assert exported.mode == "plain" and "not in the file" in exported.notes[0]
+    assert exported.mode == "record" and "not in the file" in exported.notes[0]
 
 
-def test_auto_takes_native_for_annotations_and_says_so():
+def test_else_auto_takes_plain_when_it_can(unknown_jax):
+    exported = shardtype.export(free, X, W)
+    assert exported.mode == "plain"
+    assert exported.notes == ["JAX 9: recording is not known here. Falling back to a plain trace"]
+    exported = shardtype.export(free, X, W, mesh=MESH, in_specs={"x": P("X")})
+    assert exported.mode == "plain" and "not in the file" in exported.notes[1]
+    with pytest.raises(shardtype.ExportError, match="not known here. Use --mode plain"):
+        shardtype.export(free, X, W, mode="record")
+
+
+def test_else_auto_takes_native_for_annotations_and_says_so(unknown_jax):
     exported = shardtype.export(annotated, X, W, mesh=MESH, in_specs={"x": P("X")})
-    assert exported.mode == "native" and "exported in mode native" in exported.notes[0]
+    assert exported.mode == "native" and "exported in mode native" in exported.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +133,7 @@ def test_auto_takes_native_for_annotations_and_says_so():
     ],
     ids=["einsum", "reshard", "constraint", "jit", "shard_map", "at", "reshape", "psum"],
 )
-def test_annotations_without_a_mesh(fn):
+def test_annotations_without_a_mesh(unknown_jax, fn):
     with pytest.raises(shardtype.NeedsMesh, match="--mesh and --in") as e:
         shardtype.export(fn, X, W)
     assert "test_modes.py:" in str(e.value)
@@ -165,8 +183,7 @@ def test_shape_errors_are_not_taken_for_annotations():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "record"}, "does not exist yet"),
-        ({"mode": "nativ"}, "unknown mode 'nativ': use auto, plain, native"),
+        ({"mode": "nativ"}, "unknown mode 'nativ': use auto, record, plain, native"),
         ({"mode": "native"}, "needs a mesh"),
         ({"mode": "plain", "mesh": MESH}, "takes no mesh"),
         ({"mode": "native", "mesh": 3}, "cannot read a mesh from 3"),

@@ -102,12 +102,17 @@ class Validator:
         mesh = self.data["context"]["mesh"]
         if mesh is not None:
             self.index(mesh, "meshes", "context/mesh")
-        self.need(self.data["context"]["mode"] in ("plain", "native"), "context", "mode")
+        self.need(self.data["context"]["mode"] in ("plain", "native", "record"), "context", "mode")
+        recorded = "record" in self.data["context"]
+        self.need(recorded == (self.data["context"]["mode"] == "record"), "context", "record")
 
     # Tables.
 
     def mesh(self, m: Any, w: str) -> None:
-        self.need(set(m) == {"kind", "axes", "device", "devices"}, w, "fields")
+        self.need(set(m) - {"rel"} == {"kind", "axes", "device", "devices"}, w, "fields")
+        for kind, axes in m.get("rel", ()):
+            self.need(kind in ("Auto", "Explicit"), w, f"conversion to {kind}")
+            self.need(axes in (None, "all") or isinstance(axes, list), w, f"of {axes}")
         self.need(m["kind"] in ("abstract", "concrete"), w, m["kind"])
         for a in m["axes"]:
             self.need(set(a) == {"name", "size", "type"}, w, "axis fields")
@@ -120,7 +125,7 @@ class Validator:
     def spec(self, s: Any, w: str) -> None:
         self.need(set(s) == {"p", "u", "r", "k"}, w, "spec fields")
         for e in s["p"]:
-            ok = e is None or e == "unconstrained" or (isinstance(e, list))
+            ok = e in (None, "unconstrained", "inherit") or (isinstance(e, list))
             self.need(ok, w, f"spec entry {e!r}")
             self.need(e != [], w, "empty spec entry")
         self.need(s["k"] in (None, "sum", "max", "min"), w, f"kind {s['k']!r}")

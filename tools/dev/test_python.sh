@@ -41,6 +41,7 @@ for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
   if [ "$jax" = "$reference" ]; then
     PYTHONPATH=python "$python" test/oracle/record.py --check || failed=1
     PYTHONPATH=python "$python" tools/dev/export_corpus.py --check || failed=1
+    PYTHONPATH=python "$python" tools/dev/export_record.py --check || failed=1
   fi
 done
 exit $failed
