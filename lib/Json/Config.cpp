@@ -11,8 +11,8 @@ void json::report(DiagnosticList &diags, StringRef text, const Bad &bad) {
     diagnostic.path = locate(text, bad.offset);
     return;
   }
-  // The offset lies after the character at fault.
-  StringRef before = text.take_front(bad.offset ? bad.offset - 1 : 0);
+  // The offset is that of the character at fault.
+  StringRef before = text.take_front(bad.offset);
   diagnostic.line = before.count('\n') + 1;
   diagnostic.column = before.size() - (before.rfind('\n') + 1) + 1;
 }

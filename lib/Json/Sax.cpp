@@ -1,169 +1,245 @@
-// Sax.cpp - the events of a JSON text, from nlohmann's parser.
+// Sax.cpp - the events of a JSON text, from RapidJSON's parser.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nlohmann's lexer takes three quarters of the time of reading a program, so
-// this file is built for speed: with a string of our own for its tokens,
-// without its assertions, at -O3 (see CMakeLists.txt). Together that is worth
-// 40 %.
+// RapidJSON reads from a stream of ours in its "in situ" mode, in which strings
+// and numbers stay where they are. It would write strings with escapes over
+// the text; the stream writes them elsewhere. So nothing is copied that the
+// text holds as it is, and nothing is allocated for it.
 #include "Stream.h"
+#include "Syntax.h"
 #include "llvm/Support/JSON.h"
-// The assertions guard the library against itself, not against input.
-#define JSON_ASSERT(condition) static_cast<void>(0)
-#include <nlohmann/json.hpp>
+// The assertions guard the library against itself, not against input. The name
+// keeps our copy apart from that of a program that uses RapidJSON too.
+#define RAPIDJSON_ASSERT(condition) static_cast<void>(0)
+#define RAPIDJSON_NAMESPACE shardtype_rapidjson
+#define RAPIDJSON_NAMESPACE_BEGIN namespace shardtype_rapidjson {
+#define RAPIDJSON_NAMESPACE_END }
+#include <rapidjson/reader.h>
 
 using namespace shardtype;
 using namespace shardtype::json;
+namespace rapid = shardtype_rapidjson;
 
 namespace {
-/// The text of a token. The lexer appends single characters, which std::string
-/// does out of line. What stands after `view` is for nlohmann's templates,
-/// which name it without ever calling it.
-class Token {
-public:
-  using value_type = char;
-  using size_type = size_t;
-
-  Token() : chars_(256), end_(chars_.data()), limit_(end_ + chars_.size()) {}
-  void clear() { end_ = chars_.data(); }
-  void push_back(char c) {
-    if (LLVM_UNLIKELY(end_ + 1 == limit_)) // Keeps a place for the final 0.
-      grow();
-    *end_++ = c;
-  }
-  size_t size() const { return end_ - chars_.data(); }
-  char *data() { return *end_ = 0, chars_.data(); }
-  StringRef view() const { return StringRef(chars_.data(), size()); }
-
-  Token(const char *text) : Token(std::string(text)) {}
-  Token(const std::string &text) : Token() { append(text); }
-  Token(size_t size, char c) : Token(std::string(size, c)) {}
-  Token(const Token &other) : Token(other.view().str()) {}
-  Token &operator=(const Token &other) {
-    clear();
-    append(other);
-    return *this;
-  }
-  void append(const Token &other) { append(other.view().str()); }
-  const char *data() const { return *end_ = 0, chars_.data(); }
-  bool operator==(const Token &other) const { return view() == other.view(); }
-  bool operator<(const Token &other) const { return view() < other.view(); }
-
-private:
-  void append(const std::string &text) {
-    for (char c : text)
-      push_back(c);
-  }
-  void grow() {
-    size_t used = size();
-    chars_.resize(chars_.size() * 2);
-    end_ = chars_.data() + used;
-    limit_ = chars_.data() + chars_.size();
-  }
-  std::vector<char> chars_;
-  char *end_, *limit_;
+/// What a stream and its copies share.
+struct Shared {
+  const char *begin; // Of the text.
+  // The last string that was read:
+  std::string decoded = {}; // Its value, if it has escapes.
+  bool hasEscapes = false;
+  bool isAscii = true;
+  const char *after = nullptr; // The position after its closing quote.
 };
 
-using Json = nlohmann::basic_json<std::map, std::vector, Token>;
-
-/// Where the lexer stands. It holds an iterator by value, so the position is
-/// kept outside for the handler to see.
-struct Position {
-  const char *at, *end;
-};
-
-class PositionIterator {
+/// The text as RapidJSON reads it. The parser works on a copy while it reads a
+/// string or a number, which keeps the members in registers.
+class TextStream {
 public:
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char *;
-  using reference = const char &;
-  using iterator_category = std::input_iterator_tag;
+  using Ch = char;
+  TextStream(StringRef text, Shared &shared)
+      : at_(text.begin()), end_(text.end()), shared_(&shared) {}
+  // Only what a copy needs, member by member: a copy of the whole in one go
+  // would wait for the store of `at_` each time.
+  TextStream(const TextStream &other)
+      : at_(other.at_), end_(other.end_), shared_(other.shared_) {}
+  TextStream &operator=(const TextStream &other) {
+    at_ = other.at_;
+    return *this;
+  }
 
-  explicit PositionIterator(Position *position) : position_(position) {}
-  const char &operator*() const { return *position_->at; }
-  PositionIterator &operator++() {
-    ++position_->at;
-    return *this;
+  // At the end of the text these give 0.
+  char Peek() const { return LLVM_LIKELY(at_ != end_) ? *at_ : 0; }
+  char Take() { return LLVM_LIKELY(at_ != end_) ? *at_++ : 0; }
+  size_t Tell() const { return at_ - shared_->begin; }
+
+  void skipBlanks() {
+    while (at_ != end_ && LLVM_UNLIKELY(*at_ <= ' ') &&
+           (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r'))
+      ++at_;
   }
-  PositionIterator operator++(int) {
-    ++position_->at;
-    return *this;
+
+  /// A string begins here. What comes back is never written to.
+  char *PutBegin() {
+    put_ = at_;
+    bits_ = 0;
+    return const_cast<char *>(at_);
   }
-  /// Only ever compared with the end.
-  bool operator!=(const PositionIterator &) const {
-    return position_->at != position_->end;
+  /// The next byte of the string's value. Without escapes it is the byte that
+  /// was just taken.
+  void Put(char c) {
+    bits_ |= c;
+    if (LLVM_LIKELY(put_ + 1 == at_))
+      put_ = at_;
+    else
+      copy(c);
   }
-  bool operator==(const PositionIterator &other) const {
-    return !(*this != other);
+  /// The string is over, with a 0 that was put after it. Its size with the 0.
+  size_t PutEnd(char *begin) {
+    shared_->hasEscapes = !put_;
+    shared_->isAscii = bits_ >= 0;
+    shared_->after = at_;
+    return put_ ? put_ - begin : shared_->decoded.size();
   }
 
 private:
-  Position *position_;
-};
+  void copy(char c) {
+    if (put_) {
+      // Since the opening quote no byte was different.
+      const char *begin = put_;
+      while (begin[-1] != '"')
+        --begin;
+      shared_->decoded.assign(begin, put_);
+      put_ = nullptr;
+    }
+    shared_->decoded.push_back(c);
+  }
 
-/// Takes the parser's events and passes them on with their positions.
-template <typename Events> class Handler {
+  const char *at_, *end_;
+  /// All up to here was put as it is; null once something was not.
+  const char *put_ = nullptr;
+  Shared *shared_;
+  char bits_ = 0; // Of all bytes put.
+};
+} // namespace
+
+RAPIDJSON_NAMESPACE_BEGIN
+template <> struct StreamTraits<TextStream> {
+  enum { copyOptimization = 1 };
+};
+template <> inline void SkipWhitespace(TextStream &stream) {
+  stream.skipBlanks();
+}
+RAPIDJSON_NAMESPACE_END
+
+namespace {
+Mistake mistakeOf(rapid::ParseErrorCode code) {
+  switch (code) {
+  case rapid::kParseErrorDocumentRootNotSingular:
+    return Mistake::FileEnd;
+  case rapid::kParseErrorObjectMissName:
+    return Mistake::Key;
+  case rapid::kParseErrorObjectMissColon:
+    return Mistake::Colon;
+  case rapid::kParseErrorObjectMissCommaOrCurlyBracket:
+    return Mistake::ObjectEnd;
+  case rapid::kParseErrorArrayMissCommaOrSquareBracket:
+    return Mistake::ListEnd;
+  case rapid::kParseErrorStringUnicodeEscapeInvalidHex:
+    return Mistake::Hex;
+  case rapid::kParseErrorStringUnicodeSurrogateInvalid:
+    return Mistake::Surrogate;
+  case rapid::kParseErrorStringEscapeInvalid:
+    return Mistake::Escape;
+  case rapid::kParseErrorStringMissQuotationMark:
+    return Mistake::StringEnd;
+  case rapid::kParseErrorStringInvalidEncoding:
+    return Mistake::Encoding;
+  case rapid::kParseErrorNumberTooBig:
+    return Mistake::Large;
+  case rapid::kParseErrorNumberMissFraction:
+    return Mistake::Fraction;
+  case rapid::kParseErrorNumberMissExponent:
+    return Mistake::Exponent;
+  default:
+    return Mistake::Value;
+  }
+}
+
+/// Takes the parser's events and passes them on with their positions. The
+/// parser calls itself for each level, which is faster, or keeps a list of
+/// levels: `Calls`.
+template <typename Events, bool Calls>
+class Handler
+    : public rapid::BaseReaderHandler<rapid::UTF8<>, Handler<Events, Calls>> {
 public:
   Handler(StringRef text, Events &events)
-      : begin_(text.begin()), position_{text.begin(), text.end()},
+      : text_(text), shared_{text.begin()}, stream_(text, shared_),
         events_(events) {}
 
-  /// Parses all of the text. False: an event asked to stop.
-  bool run() {
-    return Json::sax_parse(PositionIterator(&position_),
-                           PositionIterator(&position_), this);
+  /// Parses all of the text, or up to an event that asks to stop.
+  void run() {
+    // Some editors begin a file with a byte order mark.
+    if (text_.starts_with("\xef\xbb\xbf"))
+      for (unsigned i = 0; i < 3; ++i)
+        stream_.Take();
+    rapid::Reader reader;
+    constexpr unsigned Flags =
+        rapid::kParseInsituFlag | rapid::kParseNumbersAsStringsFlag |
+        (Calls ? rapid::kParseNoFlags : rapid::kParseIterativeFlag);
+    rapid::ParseResult result = reader.Parse<Flags>(stream_, *this);
+    if (result.Code() == rapid::kParseErrorTermination)
+      return;
+    if (result.IsError())
+      events_.error(text_, mistakeOf(result.Code()), result.Offset());
+    else if (stream_.Tell() !=
+             text_.size()) // It takes a zero byte for the end.
+      events_.error(text_, Mistake::FileEnd, stream_.Tell());
   }
 
-  bool null() { return events_.scalar(Node::Null, 0, offset()); }
-  bool boolean(bool value) {
+  bool Null() { return events_.scalar(Node::Null, 0, offset()); }
+  bool Bool(bool value) {
     return events_.scalar(value ? Node::True : Node::False, 0, offset());
   }
-  bool number_integer(int64_t value) {
-    return events_.scalar(Node::Int, value, offset());
+  bool RawNumber(const char *chars, unsigned size, bool) {
+    StringRef text(chars, size);
+    uint32_t end = offset(text.end());
+    int64_t value;
+    if (LLVM_LIKELY(size < 19)) { // No 18 digits are too many.
+      if (readInt(text, value))
+        return events_.scalar(Node::Int, value, end);
+      return events_.chars(Node::Float, text, end);
+    }
+    if (text.find_first_of(".eE") != StringRef::npos)
+      return events_.chars(Node::Float, text, end);
+    if (text.getAsInteger(10, value))
+      return events_.chars(Node::Big, text, end);
+    return events_.scalar(Node::Int, value, end);
   }
-  bool number_unsigned(uint64_t value) {
-    if (value <= static_cast<uint64_t>(INT64_MAX))
-      return events_.scalar(Node::Int, static_cast<int64_t>(value), offset());
-    return events_.chars(Node::Big, std::to_string(value), offset());
+  bool String(const char *chars, unsigned size, bool) {
+    return events_.chars(Node::String, value(chars, size),
+                         offset(shared_.after));
   }
-  bool number_float(double, const Token &token) {
-    StringRef text = token.view();
-    bool whole = text.find_first_not_of("-0123456789") == StringRef::npos;
-    return events_.chars(whole ? Node::Big : Node::Float, text, offset());
+  bool Key(const char *chars, unsigned size, bool) {
+    return events_.key(value(chars, size), offset(shared_.after));
   }
-  bool string(const Token &token) {
-    return events_.chars(Node::String, token.view(), offset());
-  }
-  bool binary(const Json::binary_t &) { return false; } // Not JSON.
-  bool start_object(size_t) { return events_.open(Node::Object, offset()); }
-  bool start_array(size_t) { return events_.open(Node::Array, offset()); }
-  bool key(const Token &token) { return events_.key(token.view(), offset()); }
-  bool end_object() { return events_.close(offset()); }
-  bool end_array() { return events_.close(offset()); }
-  bool parse_error(size_t, const std::string &,
-                   const nlohmann::detail::exception &error) {
-    return events_.error(error.what(), offset());
-  }
+  bool StartObject() { return events_.open(Node::Object, afterBracket()); }
+  bool StartArray() { return events_.open(Node::Array, afterBracket()); }
+  bool EndObject(unsigned) { return events_.close(afterBracket()); }
+  bool EndArray(unsigned) { return events_.close(afterBracket()); }
 
 private:
-  uint32_t offset() const {
-    return static_cast<uint32_t>(position_.at - begin_);
+  /// With a list of levels the event comes before the bracket is taken.
+  uint32_t afterBracket() const { return offset() + (Calls ? 0 : 1); }
+  uint32_t offset() const { return static_cast<uint32_t>(stream_.Tell()); }
+  uint32_t offset(const char *at) const {
+    return static_cast<uint32_t>(at - text_.begin());
   }
-  const char *begin_;
-  Position position_;
+  /// At most 18 characters that are a number; false if it is no integer.
+  static bool readInt(StringRef text, int64_t &value) {
+    bool negative = text.consume_front("-");
+    value = 0;
+    for (char c : text) {
+      if (!llvm::isDigit(c))
+        return false;
+      value = value * 10 + (c - '0');
+    }
+    if (negative)
+      value = -value;
+    return true;
+  }
+  /// The value of the last string.
+  StringRef value(const char *chars, unsigned size) {
+    StringRef text(shared_.hasEscapes ? shared_.decoded.data() : chars, size);
+    if (LLVM_UNLIKELY(!shared_.isAscii) && !llvm::json::isUTF8(text))
+      events_.badString(text_, offset(shared_.after));
+    return text;
+  }
+
+  StringRef text_;
+  Shared shared_;
+  TextStream stream_;
   Events &events_;
 };
-
-[[noreturn]] void throwSyntax(StringRef what, uint32_t offset) {
-  // "[...] parse error at line 1, column 2: syntax error while ..."
-  size_t column = what.find(", column ");
-  size_t colon = what.find(": ", column == StringRef::npos ? 0 : column);
-  std::string text = what.substr(colon + 2).str();
-  constexpr size_t Longest = 200; // The text quotes tokens of any length.
-  if (text.size() > Longest)
-    text = text.substr(0, Longest) + "...";
-  throw Bad{diag::JsonSyntax, offset, {llvm::json::fixUTF8(text)}};
-}
 
 /// Passes events to a Stream, which throws to stop.
 struct StreamEvents {
@@ -188,8 +264,11 @@ struct StreamEvents {
     stream.close(offset);
     return true;
   }
-  [[noreturn]] bool error(StringRef what, uint32_t offset) {
-    throwSyntax(what, offset);
+  [[noreturn]] void error(StringRef text, Mistake mistake, size_t at) {
+    badSyntax(text, mistake, at);
+  }
+  [[noreturn]] void badString(StringRef text, uint32_t end) {
+    badEncoding(text, end);
   }
 };
 
@@ -221,8 +300,11 @@ struct TreeEvents {
     tree.close(offset);
     return true;
   }
-  [[noreturn]] bool error(StringRef what, uint32_t offset) {
-    throwSyntax(what, offset);
+  [[noreturn]] void error(StringRef text, Mistake mistake, size_t at) {
+    badSyntax(text, mistake, at);
+  }
+  [[noreturn]] void badString(StringRef text, uint32_t end) {
+    badEncoding(text, end);
   }
   bool check(uint32_t offset) {
     if (tree.size() > limits.parts)
@@ -270,26 +352,32 @@ struct PathEvents {
     after();
     return true;
   }
-  bool error(StringRef, uint32_t) { return false; }
+  void error(StringRef, Mistake, size_t) {}
+  void badString(StringRef, uint32_t) {}
 };
 } // namespace
 
 void json::scan(StringRef text, Stream &stream) {
   StreamEvents events{stream};
-  Handler<StreamEvents>(text, events).run();
+  // More levels might be too many for the stack.
+  constexpr unsigned MostCalls = 2048;
+  if (stream.maxDepth() <= MostCalls)
+    Handler<StreamEvents, true>(text, events).run();
+  else
+    Handler<StreamEvents, false>(text, events).run();
 }
 
 void json::scanWhole(StringRef text, const JsonLimits &limits,
                      llvm::function_ref<void(Ref)> take) {
   Tree tree(text);
   TreeEvents events{tree, limits};
-  Handler<TreeEvents>(text, events).run();
+  Handler<TreeEvents, false>(text, events).run();
   take(tree.root());
 }
 
 std::string json::locate(StringRef text, uint32_t offset) {
   PathEvents events{offset};
-  Handler<PathEvents>(text, events).run();
+  Handler<PathEvents, false>(text, events).run();
   std::string pointer;
   for (const PathEvents::Step &step : events.steps) {
     pointer += '/';

@@ -49,6 +49,8 @@ public:
   Stream(StringRef text, Client &client, const JsonLimits &limits)
       : tree_(text), client_(client), limits_(limits) {}
 
+  unsigned maxDepth() const { return limits_.depth; }
+
   // The events of a JSON text, in order. May throw Bad.
   void scalar(Node::Kind kind, int64_t integer, uint32_t offset) {
     if (collects_) {

@@ -118,7 +118,7 @@ public:
   }
   void key(StringRef text, uint32_t offset, Node::Kind kind = Node::String) {
     Node &node = push(kind, offset);
-    node.chars = keep(text, offset);
+    node.chars = keep(text);
     node.size = text.size();
   }
   void open(Node::Kind kind, uint32_t offset) {
@@ -163,15 +163,10 @@ private:
     return node;
   }
   void grow() { nodes_.resize(std::max<size_t>(256, nodes_.size() * 2)); }
-  /// The text in the file itself if it stands there without escapes (it ends
-  /// one byte before `offset`), else a copy.
-  const char *keep(StringRef text, uint32_t offset) {
-    if (text.size() + 1 < offset) {
-      const char *inFile = text_.data() + offset - 1 - text.size();
-      if (std::memcmp(inFile, text.data(), text.size()) == 0)
-        return inFile;
-    }
-    return copy(text);
+  /// The text itself if it stands in the file, else a copy.
+  const char *keep(StringRef text) {
+    bool inFile = text.data() >= text_.begin() && text.data() < text_.end();
+    return LLVM_LIKELY(inFile) ? text.data() : copy(text);
   }
   const char *copy(StringRef text);
   void checkKeys(uint32_t object) const;

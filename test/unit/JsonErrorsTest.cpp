@@ -382,29 +382,3 @@ TEST_CASE("the same mistakes are found when the file is read in passes") {
         "json-structure /entry/jaxpr: index 4 is out of range: 'jaxprs' has 1 "
         "entries");
 }
-
-TEST_CASE("syntax errors carry line and column") {
-  auto check = [](StringRef text, unsigned line, unsigned column,
-                  StringRef part) {
-    Context cx;
-    Reading reading = read(cx, text);
-    REQUIRE(reading.diags.size() == 1);
-    const Diagnostic &d = reading.diags.all()[0];
-    INFO(text.str() << ": " << d.message);
-    CHECK(info(d.code).code == "json-syntax");
-    CHECK(d.line == line);
-    CHECK(d.column == column);
-    CHECK(StringRef(d.message).contains(part));
-    CHECK(d.path.empty());
-  };
-  check("{\"format\":}", 1, 11, "unexpected '}'");
-  check("{\n  \"format\": \"shardtype-jaxpr\"\n  \"version\": [1,2]\n}", 3, 11,
-        "unexpected string literal"); // Where the wrong token ends.
-  // A number is over when the character after it is read.
-  check("{\"a\":01}", 1, 8, "unexpected number literal");
-  check("{\"a\":NaN}", 1, 6, "invalid literal");
-  check("{\"a\":\"\\x\"}", 1, 8, "forbidden character after backslash");
-  check("{\"a\":\"\xff\"}", 1, 7, "ill-formed UTF-8");
-  check("{\"a\":1e999}", 1, 11, "number overflow");
-  check("{} {}", 1, 4, "expected end of input");
-}

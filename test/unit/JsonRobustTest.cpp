@@ -132,6 +132,20 @@ TEST_CASE("deep values and types within the limit are read") {
   CHECK(StringRef(write(*reading.program)).contains(deep));
 }
 
+TEST_CASE("a limit that asks for much nesting does not use the stack") {
+  constexpr unsigned Deep = 1000000;
+  JsonLimits limits;
+  limits.depth = Deep + 100;
+  std::string deep = std::string(Deep, '[') + std::string(Deep, ']');
+  CHECK(errorOf(small({{"root", ",\"more\":" + deep}}), limits) == "");
+  // Positions are the same as below the limit for calls.
+  CHECK(errorOf(small({{"root", ",\"more\":[{\"a\":[1,{\"b\":2,\"b\":3}]}]"}}),
+                limits) ==
+        "json-duplicate-key /more/0/a/1/b: key 'b' is given twice");
+  CHECK(errorOf(small({{"in", "[0,1,{}]"}}), limits) ==
+        errorOf(small({{"in", "[0,1,{}]"}})));
+}
+
 TEST_CASE("large input is bounded") {
   JsonLimits limits;
   limits.bytes = 100;

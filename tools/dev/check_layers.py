@@ -20,7 +20,7 @@ LAYERS = {
     "Driver": ["Primitives", "Json", "Check", "Report"],
 }
 # header -> the only folder that may include it.
-ONLY = {"nlohmann/": "lib/Json", "CLI/": "lib/Driver"}
+ONLY = {"rapidjson/": "lib/Json", "CLI/": "lib/Driver"}
 
 
 def allowed(layer):
