@@ -286,7 +286,9 @@ Outcome Engine::runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
   SmallVector<Typed, 8> operands;
   for (Val val : running_.operands)
     operands.push_back({val.type(), val.is(Val::Open)});
-  resolveOpen(context_, row, operands);
+  adaptOperands(context_, row, mesh, meshes().retyped(), operands);
+  if (row.open == OpenRule::Follow)
+    followFirst(row, eqn, mesh, operands);
   TypingContext cx(context_, program_, row, eqn.params, operands, mesh,
                    eqn.numResults, typing_, *this);
   SmallVector<TypeId, 4> recorded;
@@ -394,7 +396,8 @@ uint32_t Engine::resultFlags(TypingContext &cx, Typed found, unsigned i) {
   for (Val operand : running_.operands)
     tainted |= operand.is(Val::Tainted);
   // An operation that maps an undecided value to a new one decides nothing.
-  if (tainted && cx.primitive().open == OpenRule::Opaque &&
+  OpenRule rule = cx.primitive().open;
+  if (tainted && (rule == OpenRule::Opaque || rule == OpenRule::Follow) &&
       !givenSharding(program_, cx.paramsId()))
     flags |= Val::Open;
   if (tainted && flags & Val::Open)
@@ -421,16 +424,61 @@ bool Engine::isOpenResult(OpenRule rule, const TypingContext &cx) const {
     return onlyOpen && (retyped || anyOpen) &&
            !givenSharding(program_, cx.paramsId()); // structure/open.1
   case OpenRule::Opaque:
+  case OpenRule::Follow:
   case OpenRule::Custom:
     return false;
   }
   llvm_unreachable("every rule is named");
 }
 
-void shardtype::resolveOpen(Context &cx, const Primitive &row,
-                            MutableArrayRef<Typed> operands) {
-  if (row.open != OpenRule::Strict)
+/// Of two operands, with all axes Explicit, a scalar that is replicated over
+/// axes which the other is reduced over: JAX reshards it before it binds the
+/// primitive (spec 01, 4.4).
+static void reduceScalars(Context &cx, MeshId id,
+                          MutableArrayRef<Typed> operands) {
+  const Mesh &mesh = cx.meshOrEmpty(id);
+  if (operands.size() != 2 || mesh.empty() || !mesh.allOf(AxisType::Explicit))
     return;
+  AxisSet reduced;
+  for (const Typed &operand : operands)
+    reduced |= cx.type(operand.type).sharding.reduced;
+  for (Typed &operand : operands) {
+    const Type &type = cx.type(operand.type);
+    const Sharding &own = type.sharding;
+    if (reduced.empty() || !type.isArray() || type.rank() != 0 ||
+        reduced.intersects(own.reduced | own.unreduced))
+      continue;
+    Sharding sharding = own;
+    sharding.mesh = id;
+    sharding.reduced |= reduced;
+    operand.type = cx.withSharding(operand.type, sharding);
+  }
+}
+
+/// structure/open.5: where all are open, what some of them must have (smaller
+/// operands of `jnp.where`) is what all get.
+static void mergeOpen(Context &cx, MutableArrayRef<Typed> operands) {
+  const Type *first = nullptr;
+  for (const Typed &operand : operands)
+    if (const Type &type = cx.type(operand.type); type.isArray() &&
+                                                  type.sharding.hasMesh() &&
+                                                  type.sharding.partitioned())
+      first = &type;
+  if (!first)
+    return;
+  const Shape shape = first->shape;
+  Sharding all = replicated(first->sharding.mesh, shape.size());
+  for (const Typed &operand : operands)
+    if (const Type &type = cx.type(operand.type); type.shape == shape)
+      for (unsigned d = 0; d < shape.size(); ++d)
+        if (all.dims[d].empty() && !type.sharding.dims.empty())
+          all.dims[d] = type.sharding.dims[d];
+  for (Typed &operand : operands)
+    if (operand.open && cx.type(operand.type).shape == shape)
+      operand.type = cx.withSharding(operand.type, all);
+}
+
+static void resolveOpen(Context &cx, MutableArrayRef<Typed> operands) {
   const Typed *first = nullptr;
   bool anyOpen = false;
   for (const Typed &operand : operands) {
@@ -445,9 +493,14 @@ void shardtype::resolveOpen(Context &cx, const Primitive &row,
                    !cx.type(first->type).sharding.partitioned()))
       first = &operand;
   }
-  if (!anyOpen || !first)
+  if (!anyOpen)
     return;
+  if (!first)
+    return mergeOpen(cx, operands);
   const Type from = cx.type(first->type);
+  // Beside Auto axes JAX's builders drop the reduced axes.
+  bool takesReduced =
+      cx.meshOrEmpty(from.sharding.mesh).allOf(AxisType::Explicit);
   for (Typed &operand : operands) {
     const Type &type = cx.type(operand.type);
     if (!operand.open || !type.isArray() || type.rank() != from.rank())
@@ -456,9 +509,47 @@ void shardtype::resolveOpen(Context &cx, const Primitive &row,
     for (unsigned d = 0; d < type.rank(); ++d)
       if (type.shape[d] == from.shape[d])
         sharding.dims[d] = from.sharding.dims[d];
-    sharding.reduced = from.sharding.reduced;
+    if (takesReduced)
+      sharding.reduced = from.sharding.reduced;
     operand = {cx.withSharding(operand.type, sharding), false};
   }
+}
+
+/// structure/open.3 by dims that are one, where operands differ in rank.
+void Engine::followFirst(const Primitive &row, const Eqn &eqn, MeshId mesh,
+                         MutableArrayRef<Typed> operands) {
+  bool any = llvm::any_of(operands.drop_front(),
+                          [](const Typed &operand) { return operand.open; });
+  if (!any || operands.front().open || !row.dims)
+    return;
+  // The row's own dims, for operands as they are.
+  TypingContext cx(context_, program_, row, eqn.params, operands, mesh,
+                   eqn.numResults, typing_, *this);
+  if (failed(cx.run()) && !cx.haveShape())
+    return;
+  DimMap map = row.dims(cx);
+  const Type first = context_.type(operands.front().type);
+  for (unsigned i = 1; i < operands.size() && i < map.operands.size(); ++i) {
+    Type type = context_.type(operands[i].type);
+    if (!operands[i].open || !type.isArray())
+      continue;
+    type.sharding.mesh = first.sharding.mesh;
+    for (unsigned d = 0; d < type.rank(); ++d)
+      for (auto [operand, dim] : map.operands[i][d].empty()
+                                     ? decltype(map.uses(0))()
+                                     : map.uses(map.operands[i][d].front()))
+        if (operand == 0 && first.shape[dim] == type.shape[d])
+          type.sharding.dims[d] = first.sharding.dims[dim];
+    operands[i] = {context_.intern(type), false};
+  }
+}
+
+void shardtype::adaptOperands(Context &cx, const Primitive &row, MeshId mesh,
+                              bool retyped, MutableArrayRef<Typed> operands) {
+  if (row.open == OpenRule::Strict)
+    resolveOpen(cx, operands);
+  else if (retyped && row.open == OpenRule::Pointwise)
+    reduceScalars(cx, mesh, operands);
 }
 
 /// The type a result goes on with after an error that gave it none

@@ -139,6 +139,8 @@ private:
   uint32_t runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward);
   Outcome runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
                    MutableArrayRef<Val> results);
+  void followFirst(const Primitive &row, const Eqn &eqn, MeshId mesh,
+                   MutableArrayRef<Typed> operands);
   void unknownResults(const Eqn &eqn, MeshId mesh,
                       MutableArrayRef<Val> results);
   void nameAxisMode(TypingContext &cx, Diagnostic &d);
@@ -177,10 +179,13 @@ private:
   SmallVector<uint32_t, 32> key_; // Scratch; not live while a row runs.
 };
 
-/// Open operands of a Strict row take the sharding of the first operand that is
-/// not open, dim by dim where the sizes agree (structure/open.3). Partial sums
-/// are not taken over: a constant is no partial sum.
-void resolveOpen(Context &cx, const Primitive &row, MutableArrayRef<Typed> ops);
+/// Operands as JAX would have traced them for these types. Open ones of a
+/// Strict row take the sharding of the first operand that is not open, dim by
+/// dim where the sizes agree (structure/open.3). Under re-typing, a scalar
+/// beside a reduced operand is made reduced too (structure/retype.5). `mesh` is
+/// the context's.
+void adaptOperands(Context &cx, const Primitive &row, MeshId mesh, bool retyped,
+                   MutableArrayRef<Typed> operands);
 
 /// The sharding that a parameter gives the result; null: none does.
 const Value *givenSharding(const Program &program, ParamsId params);

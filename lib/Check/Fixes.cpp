@@ -55,6 +55,8 @@ private:
   JaxprId copyJaxpr(JaxprId id);
   void describe(const Jaxpr &from, Body &body, MeshId mesh);
   void writeEqn(Body &body, EqnId id, ParamsId params);
+  void wantInputs(const Body &body, EqnId id, ArrayRef<TypeId> types,
+                  MutableArrayRef<Typed> wanted);
   void writeInAutoRegion(Body &body, EqnId id, ParamsId params,
                          ArrayRef<Atom> operands, ArrayRef<TypeId> types,
                          TypeId result);
@@ -68,6 +70,12 @@ private:
     return atom.isLiteral()
                ? atom
                : body.vars[atom.var().raw() - body.jaxpr->firstVar];
+  }
+  /// The context mesh of an equation, as it was typed.
+  MeshId contextMesh(const Body &body, const Eqn &eqn) {
+    if (eqn.info.valid() && program_.info(eqn.info).hasContextMesh)
+      return meshes_.rewrite(program_.info(eqn.info).contextMesh);
+    return checked_.instances[body.instance.index()].mesh;
   }
   ArrayRef<Instance::Assumed> fixesOf(const Body &body, EqnId id) const;
   void note(const Body &body, EqnId id, const Fix &fix);
@@ -339,6 +347,33 @@ void FixWriter::bind(Body &body, const Eqn &eqn, unsigned result, Atom atom) {
   var.dropped = program_.var(old).dropped;
 }
 
+/// A body may have been typed for other shardings than those of the operands.
+void FixWriter::wantInputs(const Body &body, EqnId id, ArrayRef<TypeId> types,
+                           MutableArrayRef<Typed> wanted) {
+  const auto &all = checked_.instances[body.instance.index()].bodies;
+  auto from = std::lower_bound(
+      all.begin(), all.end(), id,
+      [](const Instance::Held &h, EqnId eqn) { return h.eqn < eqn; });
+  for (; from != all.end() && from->eqn == id; ++from) {
+    if (checked_.body(body.instance, id, from->body) != from->instance)
+      continue;
+    const Jaxpr &jaxpr = program_.jaxpr(from->body);
+    for (unsigned i = 0; i < jaxpr.numInputs; ++i) {
+      unsigned operand = from->inputs.operand(i);
+      TypeId input = checked_.type(from->instance, jaxpr.input(i));
+      if (operand >= wanted.size() || wanted[operand].type != types[operand] ||
+          !input.valid() || !types[operand].valid() ||
+          !context_.type(input).isArray() ||
+          context_.type(input).shape != context_.type(types[operand]).shape ||
+          typematch(context_, input, types[operand]))
+        continue;
+      wanted[operand] = {
+          context_.withSharding(types[operand], context_.type(input).sharding),
+          false};
+    }
+  }
+}
+
 void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   const Eqn &eqn = program_.eqn(id);
   const Instance &instance = checked_.instances[body.instance.index()];
@@ -355,7 +390,8 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   const Primitive *row = primitives_.find(program_.name(eqn));
   bool typed = llvm::all_of(types, [](TypeId type) { return type.valid(); });
   if (row && typed)
-    resolveOpen(context_, *row, wanted);
+    adaptOperands(context_, *row, contextMesh(body, eqn), meshes_.retyped(),
+                  wanted);
   ParamsId withSharding;
   TypeId autoResult;
   for (const Instance::Assumed &assumed : fixesOf(body, id)) {
@@ -369,6 +405,7 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
         autoResult = fix.type;
     }
   }
+  wantInputs(body, id, types, wanted);
   EqnInfoId info = rewriteInfo(body, eqn.info);
   for (unsigned i = 0; i < operands.size(); ++i)
     if (wanted[i].type.valid() && wanted[i].type != types[i]) {

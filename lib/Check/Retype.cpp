@@ -4,6 +4,8 @@
 
 using namespace shardtype;
 
+// structure/python.1: only what primitives decide can be found again.
+
 /// The mesh a trace was made under: its context's, else the first one that an
 /// argument's type names.
 static MeshId meshOfTrace(const Program &program) {

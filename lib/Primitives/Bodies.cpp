@@ -99,6 +99,8 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
   if (auto note = cx.host().origin(body, m.carry.result,
                                    types.type(m.in).sharding, m.carry.input))
     error.note(note->message, note->stack);
+  if (m.carry.built)
+    error.note("what comes before the loop" + std::string(BuiltNote));
   if (!m.fixable)
     return;
   Fix end, start;
@@ -161,8 +163,10 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
 LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
   LoopResults found;
   // structure/open.4: what a loop starts from is not open to its body.
-  for (const Carry &carry : loop.carries)
+  for (Carry &carry : loop.carries) {
+    carry.built = loop.args[carry.input].open;
     loop.args[carry.input].open = false;
+  }
   found.body =
       cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
   found.results.assign(found.body.results.begin(), found.body.results.end());

@@ -25,11 +25,18 @@ TypeId withLeadingDim(Context &cx, TypeId type, int64_t size);
 /// Do two types differ in nothing but their shardings on one mesh?
 bool differInSharding(const Context &cx, TypeId a, TypeId b);
 
+/// For a value that was built in the trace: what it would be natively depends
+/// on the function that built it.
+inline constexpr const char *BuiltNote =
+    " builds it without a sharding; zeros_like and full_like of a sharded "
+    "array would have that array's";
+
 /// A value that goes around a loop.
 struct Carry {
-  unsigned operand; // Of the equation: where it starts.
-  unsigned input;   // Of the body.
-  unsigned result;  // Of the body and of the equation.
+  unsigned operand;   // Of the equation: where it starts.
+  unsigned input;     // Of the body.
+  unsigned result;    // Of the body and of the equation.
+  bool built = false; // It starts from an open value.
 };
 
 /// A loop's body and how its arguments are made.

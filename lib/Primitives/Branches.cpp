@@ -33,7 +33,7 @@ static std::vector<CommStep> dearest(TypingContext &cx, const Branches &all,
   std::vector<CommStep> most;
   for (const TypingHost::Body &body : all.bodies) {
     TypeId type = body.results[result].type;
-    if (body.results[result].open || !type.valid())
+    if (!type.valid())
       continue;
     std::vector<CommStep> steps = reshardCost(cx.context(), type, wanted);
     if (totalSent(steps) > totalSent(most) || most.empty())
@@ -58,17 +58,19 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
                                        types.type(theirs).sharding))
         error.note(note->message + " of branch " + std::to_string(branch),
                    note->stack);
+  for (unsigned branch : {first, other})
+    if (all.bodies[branch].results[result].open)
+      error.note("branch " + std::to_string(branch) + BuiltNote);
   SmallVector<Fix, 2> fixes;
   for (const TypingHost::Body &body : all.bodies) {
     TypeId wanted = body.results[result].type;
     bool known =
         llvm::any_of(fixes, [&](const Fix &fix) { return fix.type == wanted; });
     auto reaches = [&](const TypingHost::Body &o) {
-      return o.results[result].open || !o.results[result].type.valid() ||
+      return !o.results[result].type.valid() ||
              differInSharding(types, o.results[result].type, wanted);
     };
-    if (known || body.results[result].open || !wanted.valid() ||
-        !llvm::all_of(all.bodies, reaches))
+    if (known || !wanted.valid() || !llvm::all_of(all.bodies, reaches))
       continue;
     Fix fix;
     fix.type = wanted;
@@ -89,29 +91,32 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
   return fixes.front().type;
 }
 
-/// One result: JAX takes branch 0's type if all match it (cond/type.2). An
-/// open one follows the others.
+/// One result: JAX takes branch 0's type if all match it (cond/type.2). What a
+/// branch builds counts as replicated, unless all do so (structure/open.4).
 static Typed branchResult(TypingContext &cx, const Branches &all,
                           unsigned result, bool &reported) {
-  std::optional<unsigned> first;
-  for (auto [k, body] : llvm::enumerate(all.bodies))
-    if (!first && !body.results[result].open &&
-        body.results[result].type.valid())
-      first = k;
-  if (!first)
-    return all.bodies[0].results[result];
-  TypeId type = all.bodies[*first].results[result].type;
+  Typed found;
+  unsigned first = 0;
+  bool allOpen = true;
   for (auto [k, body] : llvm::enumerate(all.bodies)) {
-    Typed other = body.results[result];
-    if (other.open || !other.type.valid() ||
-        typematch(cx.context(), type, other.type))
+    Typed own = body.results[result];
+    allOpen &= own.open;
+    if (!own.type.valid())
+      continue;
+    if (!found.type.valid()) {
+      found = {own.type, false};
+      first = k;
+      continue;
+    }
+    if (typematch(cx.context(), found.type, own.type))
       continue;
     if (all.hadErrors)
-      return {type, true};
+      return {found.type, true};
     reported = true;
-    return {reportBranches(cx, all, result, *first, k), false};
+    return {reportBranches(cx, all, result, first, k), false};
   }
-  return {type, false};
+  found.open = allOpen;
+  return found;
 }
 
 static LogicalResult condTypes(TypingContext &cx) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
 #include "Families.h"
+#include "NumpyCalls.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 
 using namespace shardtype;
@@ -9,6 +10,7 @@ using namespace shardtype;
 namespace {
 struct Jit {
   JaxprId jaxpr;
+  StringRef name;
   const Value *mesh = nullptr, *in = nullptr, *out = nullptr;
   static constexpr auto fields = std::tuple(
       ignored("compiler_options_kvs", Hide::IfEmpty),
@@ -19,7 +21,7 @@ struct Jit {
       ignored("inline", Hide::Always),
       field("jaxpr", &Jit::jaxpr, Hide::Never, ParamField::Jaxpr),
       ignored("keep_unused", Hide::IfFalse),
-      ignored("name", Hide::Never, ParamField::Name),
+      optionalField("name", &Jit::name, Hide::Never, ParamField::Name),
       ignored("out_layouts", Hide::IfUnspecified),
       optionalField("out_shardings", &Jit::out, Hide::IfUnspecified));
 };
@@ -55,7 +57,8 @@ struct CustomVjp {
 
 /// call/type.1: the results are the jaxpr's. With `compare`, operands must
 /// match its binders; JAX leaves that out for some.
-static LogicalResult callTypes(TypingContext &cx, JaxprId body, MeshId mesh,
+static LogicalResult callTypes(TypingContext &cx, JaxprId body,
+                               ArrayRef<Typed> args, MeshId mesh,
                                bool compare) {
   if (failed(checkBodyCounts(cx, body, cx.numOperands(),
                              static_cast<int>(cx.numResults()))))
@@ -63,7 +66,7 @@ static LogicalResult callTypes(TypingContext &cx, JaxprId body, MeshId mesh,
   bool reported = false;
   for (unsigned i = 0; i < cx.numOperands() && compare; ++i)
     reported |= failed(checkBinder(cx, i, cx.operandId(i), body, i));
-  TypingHost::Body typed = cx.host().typeBody(body, cx.operands(), mesh);
+  TypingHost::Body typed = cx.host().typeBody(body, args, mesh);
   for (unsigned i = 0; i < cx.numResults(); ++i)
     cx.setResult(i, typed.results[i].type, typed.results[i].open);
   return failure(reported);
@@ -71,7 +74,7 @@ static LogicalResult callTypes(TypingContext &cx, JaxprId body, MeshId mesh,
 
 template <typename P, bool Compare>
 static LogicalResult plainCall(TypingContext &cx) {
-  return callTypes(cx, cx.params<P>().jaxpr, cx.mesh(), Compare);
+  return callTypes(cx, cx.params<P>().jaxpr, cx.operands(), cx.mesh(), Compare);
 }
 
 //===--- jit --------------------------------------------------------------===//
@@ -126,12 +129,18 @@ static LogicalResult jitTypes(TypingContext &cx) {
   LogicalResult in = checkShardings(cx, p.in, "in_shardings", [&](unsigned i) {
     return i < cx.numOperands() ? cx.operandId(i) : TypeId();
   });
-  LogicalResult call = callTypes(cx, p.jaxpr, mesh, true);
+  FailureOr<NumpyCall> numpy = numpyCall(cx, p.name, p.jaxpr);
+  if (failed(numpy))
+    return failure();
+  LogicalResult call = callTypes(cx, p.jaxpr, numpy->args, mesh, true);
+  if (Typed found = cx.results().empty() ? Typed() : cx.results().front();
+      numpy->result && found.open)
+    cx.setResult(0, cx.context().withSharding(found.type, *numpy->result));
   LogicalResult out =
       checkShardings(cx, p.out, "out_shardings", [&](unsigned i) {
         return i < cx.numResults() ? cx.results()[i].type : TypeId();
       });
-  return failure(failed(in) || failed(call) || failed(out));
+  return failure(failed(in) || failed(call) || failed(out) || numpy->reported);
 }
 
 //===--- Rows -------------------------------------------------------------===//

@@ -150,7 +150,7 @@ static LogicalResult scanTypes(TypingContext &cx) {
     loop.args.push_back(arg);
   }
   for (unsigned k = 0; k < counts->carries; ++k)
-    loop.carries.push_back({counts->consts + k, counts->consts + k, k});
+    loop.carries.push_back({counts->consts + k, counts->consts + k, k, false});
   LoopResults found = typeLoop(cx, std::move(loop));
   for (unsigned i = 0; i < cx.numResults(); ++i) {
     Typed result = found.results[i];
@@ -197,11 +197,9 @@ static LogicalResult whileTypes(TypingContext &cx) {
   bool reported = false;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     Typed arg = cx.operandTyped(i);
-    if (i >= firstCarry)
-      arg.open = false;
     if (i < condConsts || i >= firstCarry) {
       reported |= failed(checkBinder(cx, i, arg.type, p.cond, condArgs.size()));
-      condArgs.push_back(arg);
+      condArgs.push_back({arg.type, arg.open && i < condConsts});
     }
     if (i >= condConsts) {
       reported |=
@@ -210,7 +208,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
     }
   }
   for (unsigned k = 0; k < results; ++k)
-    loop.carries.push_back({firstCarry + k, bodyConsts + k, k});
+    loop.carries.push_back({firstCarry + k, bodyConsts + k, k, false});
   TypingHost::Body cond =
       cx.host().typeBody(p.cond, condArgs, cx.mesh(),
                          {condConsts, 0, static_cast<int>(bodyConsts)});

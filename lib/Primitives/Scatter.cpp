@@ -257,14 +257,20 @@ static LogicalResult checkOthers(TypingContext &cx, const ScatterDims &d,
       continue;
     const AxisList &a = update.dims[i], &b = operand.dims[window];
     bool isFull = cx.shape(2)[i] == cx.shape(0)[window];
-    if (!(isFull && a == b) && !(a.empty() && b.empty()))
-      return scatterError(
-          cx,
-          "dim " + std::to_string(i) + " of the updates (" + cx.arg(a) +
-              ") is a window of dim " + std::to_string(window) +
-              " of the operand (" + cx.arg(b) +
-              "), and the two are not whole and sharded alike",
-          a.empty() ? 0 : 2, a.empty() ? window : static_cast<int>(i));
+    if ((isFull && a == b) || (a.empty() && b.empty()))
+      continue;
+    ErrorBuilder error = scatterError(
+        cx,
+        "dim " + std::to_string(i) + " of the updates (" + cx.arg(a) +
+            ") is a window of dim " + std::to_string(window) +
+            " of the operand (" + cx.arg(b) +
+            "), and the two are not whole and sharded alike",
+        a.empty() ? 0 : 2, a.empty() ? window : static_cast<int>(i));
+    if (isFull && a.empty() && cx.options().retyped) // structure/python.1
+      error.note("x.at[...]." + updateMethod(cx.name()).str() +
+                 " reshards such updates itself when it is traced under the "
+                 "mesh; a trace without shardings does not show it");
+    return error;
   }
   for (int64_t dim : d.insertedWindow)
     if (!operand.dims[dim].empty())
@@ -354,7 +360,7 @@ static constexpr Primitive scatterRow(StringRef name, Linearity linearity,
           .decode = decodeScatter,
           .dims = scatterDims,
           .linearity = linearity,
-          .open = OpenRule::Opaque,
+          .open = OpenRule::Follow,
           .type = Standard{.shape = scatterShape,
                            .dtype = scatterDType,
                            .weak = weak::first,

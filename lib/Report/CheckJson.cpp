@@ -22,7 +22,7 @@ public:
 
 private:
   void values(StringRef key, ArrayRef<std::string> paths,
-              ArrayRef<TypeId> types);
+              ArrayRef<TypeId> types, const std::vector<bool> &open);
   void diagnostic(const Diagnostic &d);
   void source(StackId stack, bool whole);
   void fix(const Diagnostic &d, const Fix &fix);
@@ -49,7 +49,7 @@ void JsonReport::mesh() {
 }
 
 void JsonReport::values(StringRef key, ArrayRef<std::string> paths,
-                        ArrayRef<TypeId> types) {
+                        ArrayRef<TypeId> types, const std::vector<bool> &open) {
   json_.attributeArray(key, [&] {
     for (size_t i = 0; i < types.size(); ++i)
       json_.object([&] {
@@ -60,14 +60,18 @@ void JsonReport::values(StringRef key, ArrayRef<std::string> paths,
         }
         json_.attribute("type", utf8(str(cx_, types[i])));
         json_.attribute("bytes_per_device", bytesPerDevice(cx_, types[i]));
+        if (i < open.size() && open[i])
+          json_.attribute("open", true);
       });
   });
 }
 
 void JsonReport::signature() {
   auto name = [&](VarId var) { return names_.name(var); };
-  values("arguments", argumentPaths(program_, name), checked_.argumentTypes);
-  values("results", resultPaths(program_), checked_.resultTypes);
+  values("arguments", argumentPaths(program_, name), checked_.argumentTypes,
+         {});
+  values("results", resultPaths(program_), checked_.resultTypes,
+         checked_.openResults);
 }
 
 void JsonReport::source(StackId stack, bool whole) {

@@ -47,6 +47,14 @@ struct Counts {
   unsigned elsewhere = 0; // Refused as by JAX, at another line.
 };
 
+/// How listed differences differ.
+struct Listed {
+  unsigned accepted = 0; // By us, refused by JAX.
+  unsigned refused = 0;  // By us, accepted by JAX.
+  unsigned types = 0;    // Accepted by both.
+  unsigned errors = 0;   // Refused by both.
+};
+
 class Comparison {
 public:
   Comparison(std::string folder, std::vector<std::string> only)
@@ -69,6 +77,7 @@ private:
   Expectations expectations_;
   std::map<std::string, std::optional<Program>> programs_;
   std::map<std::string, Counts> counts_;
+  Listed listed_;
   unsigned printed_ = 0;
 };
 
@@ -192,13 +201,19 @@ void Comparison::one(const Verdict &verdict) {
     counts.elsewhere += !verdict.error.empty() && !atLine;
     return;
   }
-  if (expectations_.isDeliberate("programs", verdict.program, verdict.text())) {
+  if (expectations_.isDeliberate("programs", verdict.program,
+                                 verdict.text() + " ours " + ours)) {
     ++counts.deliberate;
+    bool refused = StringRef(ours).starts_with("!");
+    if (verdict.error.empty())
+      ++(refused ? listed_.refused : listed_.types);
+    else
+      ++(refused ? listed_.errors : listed_.accepted);
     return;
   }
   ++counts.differ;
-  if (printed_++ < 40)
-    llvm::outs() << verdict.text() << "\n  ours " << ours << '\n';
+  if (printed_++ < 40 || !only_.empty())
+    llvm::outs() << verdict.text() << " ours " << ours << '\n';
 }
 
 bool Comparison::run() {
@@ -235,7 +250,11 @@ bool Comparison::run() {
                << " programs, " << all.accepted << " accepted: " << all.agree
                << " agree (" << all.elsewhere << " refused at another line), "
                << all.deliberate << " differ as listed, " << all.differ
-               << " differ\n";
+               << " differ\n"
+               << "listed: " << listed_.errors
+               << " refused with another error, " << listed_.refused
+               << " accepted by JAX alone, " << listed_.accepted
+               << " by us alone, " << listed_.types << " with another type\n";
   bool stale = false;
   if (only_.empty())
     for (const std::string &entry : expectations_.unused()) {

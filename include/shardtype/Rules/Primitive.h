@@ -82,9 +82,11 @@ enum class OpenRule : uint8_t {
              // beside others they are replicated, which merges with anything.
   Strict,    // As Pointwise, and open operands take the sharding of the first
              // operand that is not open (select_n, concatenate, sort, ...).
-  Builder,   // Makes a value from nothing: open unless a sharding param is
-             // given (broadcast_in_dim of a scalar, iota).
-  Custom     // The rule reads and sets open flags itself (calls, loops).
+  Follow,  // As Opaque, but open operands behind the first take the entries of
+           // its dims that they are one with (updates of a scatter).
+  Builder, // Makes a value from nothing: open unless a sharding param is
+           // given (broadcast_in_dim of a scalar, iota).
+  Custom   // The rule reads and sets open flags itself (calls, loops).
 };
 
 /// One row: all parts must be named. A stage that comes later (linearize,

@@ -1,0 +1,193 @@
+// NumpyCalls.cpp - functions of jax.numpy that show in a trace as calls.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "NumpyCalls.h"
+
+using namespace shardtype;
+
+//===--- where ------------------------------------------------------------===//
+
+/// Is this what `jnp.where` writes: its operands in one dtype and one shape,
+/// and a select of them? Not one that was traced with shardings, where the
+/// reshards are equations.
+static bool isWhere(const Program &program, const Jaxpr &jaxpr) {
+  if (jaxpr.numInputs != 3 || jaxpr.numEqns == 0 || jaxpr.outs.size() != 1)
+    return false;
+  for (uint32_t i = 0; i + 1 < jaxpr.numEqns; ++i) {
+    const Eqn &eqn = program.eqn(jaxpr.eqn(i));
+    StringRef name = program.name(eqn);
+    ValueId sharding = program.param(eqn.params, "sharding");
+    if ((name != "broadcast_in_dim" && name != "convert_element_type" &&
+         name != "ne") ||
+        (sharding.valid() && program.value(sharding).kind == Value::Sharding))
+      return false;
+  }
+  const Eqn &last = program.eqn(jaxpr.eqn(jaxpr.numEqns - 1));
+  return program.name(last) == "select_n" && !jaxpr.outs[0].isLiteral() &&
+         jaxpr.outs[0].var() == program.result(last, 0);
+}
+
+/// jit/where.2: where shapes differ, JAX reads the entries of the first operand
+/// of the highest rank, then pads those of each operand in turn; both fail on
+/// partial sums and reduced axes.
+static LogicalResult
+refuseWhereSets(TypingContext &cx, ArrayRef<unsigned> operands, unsigned rank) {
+  unsigned highest = *llvm::find_if(
+      operands, [&](unsigned i) { return cx.operand(i).rank() == rank; });
+  auto fix = [&](ErrorBuilder error, unsigned operand) {
+    return error.mark(operand).fixOperand(operand,
+                                          withoutSets(cx.sharding(operand)));
+  };
+  if (cx.sharding(highest).hasUR())
+    return fix(cx.error(diag::SpecIteration, "jnp.where"), highest);
+  for (unsigned i : operands)
+    if (cx.sharding(i).hasUR())
+      return fix(cx.error(diag::AccidentalTypeError, "jnp.where",
+                          "it pads the spec of an operand that is unreduced or "
+                          "reduced"),
+                 i);
+  return success();
+}
+
+/// The entries of `operands` put together, dims aligned at the right. Reports
+/// two that differ and an axis used twice. Open operands have no say.
+static FailureOr<Sharding>
+combined(TypingContext &cx, ArrayRef<unsigned> operands, unsigned rank) {
+  Sharding all = replicated(cx.ruleMesh(), rank);
+  SmallVector<std::pair<unsigned, unsigned>, 4> from(rank);
+  for (unsigned i : operands) {
+    const Sharding &own = cx.sharding(i);
+    unsigned shift = rank - own.dims.size();
+    for (unsigned d = 0; d < own.dims.size(); ++d) {
+      const AxisList &entry = own.dims[d];
+      AxisList &slot = all.dims[d + shift];
+      if (entry.empty() || entry == slot || cx.operandTyped(i).open)
+        continue;
+      if (!slot.empty())
+        return cx
+            .error(diag::NaryConflict, "jnp.where", d + shift,
+                   cx.arg(slot) + " and " + cx.arg(entry))
+            .mark(from[d + shift].first, from[d + shift].second)
+            .mark(i, d);
+      slot = entry;
+      from[d + shift] = {i, d};
+    }
+  }
+  if (failed(checkIllegalResult(cx, all, diag::IllegalResultMulti)))
+    return failure();
+  return all;
+}
+
+/// The shape that the operands' shapes broadcast to.
+static Shape commonShape(TypingContext &cx, ArrayRef<unsigned> operands) {
+  Shape shape;
+  for (unsigned i : operands) {
+    unsigned rank = cx.operand(i).rank();
+    if (rank > shape.size())
+      shape.insert(shape.begin(), rank - shape.size(), 1);
+    unsigned shift = shape.size() - rank;
+    for (unsigned d = 0; d < rank; ++d)
+      if (shape[d + shift] == 1)
+        shape[d + shift] = cx.shape(i)[d];
+  }
+  return shape;
+}
+
+/// jit/where.1: `jnp.where` of arrays that differ in shape broadcasts each to
+/// the shape and sharding of all together. A trace without shardings has the
+/// broadcasts, but not the reshards of arrays that have the shape already. So
+/// those are taken with the sharding, and what is smaller is open, as it is
+/// made for this place.
+static LogicalResult where(TypingContext &cx, NumpyCall &call) {
+  SmallVector<unsigned, 3> operands = {1, 2};
+  if (cx.operand(0).rank() != 0)
+    operands.insert(operands.begin(), 0);
+  for (unsigned i : operands)
+    if (!cx.operand(i).isArray())
+      return success();
+  bool same = llvm::all_of(operands, [&](unsigned i) {
+    return cx.operand(i).shape == cx.operand(operands[0]).shape;
+  });
+  if (same || !cx.rulesApply())
+    return success();
+  Shape shape = commonShape(cx, operands);
+  if (failed(refuseWhereSets(cx, operands, shape.size())))
+    return failure();
+  FailureOr<Sharding> sharding = combined(cx, operands, shape.size());
+  if (failed(sharding))
+    return failure();
+  for (unsigned i : operands) {
+    Typed &arg = call.args[i];
+    if (!arg.open && cx.operand(i).rank() != 0)
+      call.result = *sharding;
+    if (cx.operand(i).shape != shape)
+      arg.open = true;
+    else if (!arg.open && !checkDivisible(cx.context(), *sharding, shape))
+      arg.type = cx.context().withSharding(arg.type, *sharding);
+  }
+  return success();
+}
+
+//===--- roll -------------------------------------------------------------===//
+
+/// The dims that `jnp.roll` rolls over: those of the concatenations it writes.
+static SmallVector<unsigned, 2> rolledDims(const Program &program,
+                                           const Jaxpr &jaxpr, unsigned rank) {
+  SmallVector<unsigned, 2> dims;
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    const Eqn &eqn = program.eqn(jaxpr.eqn(i));
+    ValueId id = program.param(eqn.params, "dimension");
+    if (program.name(eqn) != "concatenate" || !id.valid())
+      continue;
+    int64_t dim = program.value(id).integer;
+    if (dim >= 0 && dim < rank && !llvm::is_contained(dims, dim))
+      dims.push_back(static_cast<unsigned>(dim));
+  }
+  return dims;
+}
+
+/// jit/roll.1: no dim that is rolled may be sharded, though slices and a
+/// concatenation of such a dim may be legal.
+static LogicalResult roll(TypingContext &cx, JaxprId body, NumpyCall &call) {
+  const Type &type = cx.operand(0);
+  if (!type.isArray() || !cx.rulesApply())
+    return success();
+  SmallVector<unsigned, 2> dims =
+      rolledDims(cx.program(), cx.program().jaxpr(body), type.rank());
+  const Sharding own = type.sharding;
+  if (!dims.empty() && own.hasUR())
+    return cx.error(diag::SpecIteration, "jnp.roll")
+        .mark(0)
+        .fixOperand(0, withoutSets(own));
+  for (unsigned dim : dims) {
+    if (own.dims[dim].empty() || call.args[0].open)
+      continue;
+    Sharding whole = own;
+    for (unsigned rolled : dims)
+      whole.dims[rolled].clear();
+    ErrorBuilder error = cx.error(diag::RollSharded, dim, own.dims[dim]);
+    error.mark(0, static_cast<int>(dim)).fixOperand(0, whole);
+    error.diagnostic().fixes.back().assumed = true;
+    call.args[0].type = cx.context().withSharding(cx.operandId(0), whole);
+    call.reported = true;
+    break;
+  }
+  return success();
+}
+
+FailureOr<NumpyCall> shardtype::numpyCall(TypingContext &cx, StringRef name,
+                                          JaxprId body) {
+  NumpyCall call;
+  call.args.assign(cx.operands().begin(), cx.operands().end());
+  if (!cx.options().retyped)
+    return call;
+  LogicalResult result = success();
+  if (name == "_where" && call.args.size() == 3 &&
+      isWhere(cx.program(), cx.program().jaxpr(body)))
+    result = where(cx, call);
+  else if ((name == "_roll_static" && call.args.size() == 1) ||
+           (name == "_roll_dynamic" && call.args.size() == 2))
+    result = roll(cx, body, call);
+  if (failed(result))
+    return failure();
+  return call;
+}
