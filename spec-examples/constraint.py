@@ -1,8 +1,9 @@
-# constraint.py - writes the exchange format of x -> constraint(sin x, P(Y, X)).
+# constraint.py - writes the exchange format of x -> constraint(sin x, SPEC).
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the exporter writes for a constraint under Auto axes, by hand, so that the
-test needs no JAX."""
+test needs no JAX. An argument gives the entries of SPEC; without one it is P(Y, X)."""
 import json
+import sys
 
 mesh = {
     "kind": "abstract",
@@ -23,6 +24,7 @@ constraint = {
     },
 }
 sin = {"p": "sin", "in": [0], "out": [[1, 0]], "params": {"accuracy": None}}
+spec["p"] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else spec["p"]
 print(
     json.dumps(
         {
