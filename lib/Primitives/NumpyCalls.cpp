@@ -1,29 +1,77 @@
 // NumpyCalls.cpp - functions of jax.numpy that show in a trace as calls.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "NumpyCalls.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace shardtype;
 
 //===--- where ------------------------------------------------------------===//
 
-/// Is this what `jnp.where` writes: its operands in one dtype and one shape,
-/// and a select of them? Not one that was traced with shardings, where the
-/// reshards are equations.
-static bool isWhere(const Program &program, const Jaxpr &jaxpr) {
+namespace {
+/// The body of a `jnp.where`: its operands in one dtype and one shape, and a
+/// select of them.
+struct WhereBody {
+  Shape shape;
+  /// Of each input the result's dim that each of its dims becomes: the last
+  /// ones, unless the call was batched.
+  SmallVector<int64_t, 4> dims[3];
+};
+} // namespace
+
+/// Adds the dims that a broadcast_in_dim gives its operand's.
+static bool mapDims(const Program &program, const Eqn &eqn,
+                    SmallVectorImpl<int64_t> &dims) {
+  ValueId id = program.param(eqn.params, "broadcast_dimensions");
+  ArrayRef<ValueId> to;
+  if (id.valid())
+    to = program.value(id).elements;
+  for (int64_t &dim : dims) {
+    if (dim < 0 || static_cast<size_t>(dim) >= to.size())
+      return false;
+    dim = program.value(to[dim]).integer;
+  }
+  return true;
+}
+
+/// Nothing if the body is no `jnp.where`, or one that was traced with
+/// shardings, where the reshards are equations.
+static std::optional<WhereBody>
+whereBody(const TypingContext &cx, const Program &program, const Jaxpr &jaxpr) {
   if (jaxpr.numInputs != 3 || jaxpr.numEqns == 0 || jaxpr.outs.size() != 1)
-    return false;
+    return std::nullopt;
+  WhereBody body;
+  llvm::DenseMap<VarId, unsigned> inputOf;
+  for (unsigned i = 0; i < 3; ++i) {
+    inputOf[jaxpr.input(i)] = i;
+    for (unsigned d = 0; d < cx.operand(i).rank(); ++d)
+      body.dims[i].push_back(d);
+  }
   for (uint32_t i = 0; i + 1 < jaxpr.numEqns; ++i) {
     const Eqn &eqn = program.eqn(jaxpr.eqn(i));
     StringRef name = program.name(eqn);
     ValueId sharding = program.param(eqn.params, "sharding");
-    if ((name != "broadcast_in_dim" && name != "convert_element_type" &&
-         name != "ne") ||
-        (sharding.valid() && program.value(sharding).kind == Value::Sharding))
-      return false;
+    if (eqn.numOperands == 0 || eqn.numResults != 1)
+      return std::nullopt;
+    Atom from = program.operandsOf(eqn)[0];
+    auto input = from.isLiteral() ? inputOf.end() : inputOf.find(from.var());
+    bool broadcasts = name == "broadcast_in_dim";
+    if ((!broadcasts && name != "convert_element_type" && name != "ne") ||
+        (sharding.valid() && program.value(sharding).kind == Value::Sharding) ||
+        input == inputOf.end() ||
+        (broadcasts && !mapDims(program, eqn, body.dims[input->second])))
+      return std::nullopt;
+    unsigned which = input->second;
+    inputOf[program.result(eqn, 0)] = which;
   }
   const Eqn &last = program.eqn(jaxpr.eqn(jaxpr.numEqns - 1));
-  return program.name(last) == "select_n" && !jaxpr.outs[0].isLiteral() &&
-         jaxpr.outs[0].var() == program.result(last, 0);
+  if (last.numResults != 1)
+    return std::nullopt;
+  TypeId type = program.var(program.result(last, 0)).type;
+  if (program.name(last) != "select_n" || jaxpr.outs[0].isLiteral() ||
+      jaxpr.outs[0].var() != program.result(last, 0) || !type.valid())
+    return std::nullopt;
+  body.shape = program.context().type(type).shape;
+  return body;
 }
 
 /// jit/where.2: where shapes differ, JAX reads the entries of the first operand
@@ -48,28 +96,30 @@ refuseWhereSets(TypingContext &cx, ArrayRef<unsigned> operands, unsigned rank) {
   return success();
 }
 
-/// The entries of `operands` put together, dims aligned at the right. Reports
-/// two that differ and an axis used twice. Open operands have no say.
-static FailureOr<Sharding>
-combined(TypingContext &cx, ArrayRef<unsigned> operands, unsigned rank) {
+/// The entries of `operands` put together. Reports two that differ and an axis
+/// used twice. Open operands have no say.
+static FailureOr<Sharding> combined(TypingContext &cx,
+                                    ArrayRef<unsigned> operands,
+                                    const WhereBody &body) {
+  unsigned rank = body.shape.size();
   Sharding all = replicated(cx.ruleMesh(), rank);
   SmallVector<std::pair<unsigned, unsigned>, 4> from(rank);
   for (unsigned i : operands) {
     const Sharding &own = cx.sharding(i);
-    unsigned shift = rank - own.dims.size();
     for (unsigned d = 0; d < own.dims.size(); ++d) {
       const AxisList &entry = own.dims[d];
-      AxisList &slot = all.dims[d + shift];
+      unsigned to = static_cast<unsigned>(body.dims[i][d]);
+      AxisList &slot = all.dims[to];
       if (entry.empty() || entry == slot || cx.operandTyped(i).open)
         continue;
       if (!slot.empty())
         return cx
-            .error(diag::NaryConflict, "jnp.where", d + shift,
+            .error(diag::NaryConflict, "jnp.where", to,
                    cx.arg(slot) + " and " + cx.arg(entry))
-            .mark(from[d + shift].first, from[d + shift].second)
+            .mark(from[to].first, from[to].second)
             .mark(i, d);
       slot = entry;
-      from[d + shift] = {i, d};
+      from[to] = {i, d};
     }
   }
   if (failed(checkIllegalResult(cx, all, diag::IllegalResultMulti)))
@@ -77,51 +127,41 @@ combined(TypingContext &cx, ArrayRef<unsigned> operands, unsigned rank) {
   return all;
 }
 
-/// The shape that the operands' shapes broadcast to.
-static Shape commonShape(TypingContext &cx, ArrayRef<unsigned> operands) {
-  Shape shape;
-  for (unsigned i : operands) {
-    unsigned rank = cx.operand(i).rank();
-    if (rank > shape.size())
-      shape.insert(shape.begin(), rank - shape.size(), 1);
-    unsigned shift = shape.size() - rank;
-    for (unsigned d = 0; d < rank; ++d)
-      if (shape[d + shift] == 1)
-        shape[d + shift] = cx.shape(i)[d];
-  }
-  return shape;
-}
-
 /// jit/where.1: `jnp.where` of arrays that differ in shape broadcasts each to
 /// the shape and sharding of all together. A trace without shardings has the
 /// broadcasts, but not the reshards of arrays that have the shape already. So
 /// those are taken with the sharding, and what is smaller is open, as it is
 /// made for this place.
-static LogicalResult where(TypingContext &cx, NumpyCall &call) {
+static LogicalResult where(TypingContext &cx, const WhereBody &body,
+                           NumpyCall &call) {
   SmallVector<unsigned, 3> operands = {1, 2};
   if (cx.operand(0).rank() != 0)
     operands.insert(operands.begin(), 0);
-  for (unsigned i : operands)
+  bool same = true;
+  unsigned rank = 0;
+  for (unsigned i : operands) {
     if (!cx.operand(i).isArray())
       return success();
-  bool same = llvm::all_of(operands, [&](unsigned i) {
-    return cx.operand(i).shape == cx.operand(operands[0]).shape;
-  });
+    for (int64_t dim : body.dims[i])
+      if (dim < 0 || static_cast<size_t>(dim) >= body.shape.size())
+        return success();
+    same &= cx.operand(i).shape == body.shape;
+    rank = std::max<unsigned>(rank, cx.operand(i).rank());
+  }
   if (same || !cx.rulesApply())
     return success();
-  Shape shape = commonShape(cx, operands);
-  if (failed(refuseWhereSets(cx, operands, shape.size())))
+  if (failed(refuseWhereSets(cx, operands, rank)))
     return failure();
-  FailureOr<Sharding> sharding = combined(cx, operands, shape.size());
+  FailureOr<Sharding> sharding = combined(cx, operands, body);
   if (failed(sharding))
     return failure();
   for (unsigned i : operands) {
     Typed &arg = call.args[i];
     if (!arg.open && cx.operand(i).rank() != 0)
       call.result = *sharding;
-    if (cx.operand(i).shape != shape)
+    if (cx.operand(i).shape != body.shape)
       arg.open = true;
-    else if (!arg.open && !checkDivisible(cx.context(), *sharding, shape))
+    else if (!arg.open && !checkDivisible(cx.context(), *sharding, body.shape))
       arg.type = cx.context().withSharding(arg.type, *sharding);
   }
   return success();
@@ -181,12 +221,14 @@ FailureOr<NumpyCall> shardtype::numpyCall(TypingContext &cx, StringRef name,
   if (!cx.options().retyped)
     return call;
   LogicalResult result = success();
-  if (name == "_where" && call.args.size() == 3 &&
-      isWhere(cx.program(), cx.program().jaxpr(body)))
-    result = where(cx, call);
-  else if ((name == "_roll_static" && call.args.size() == 1) ||
-           (name == "_roll_dynamic" && call.args.size() == 2))
+  const Jaxpr &jaxpr = cx.program().jaxpr(body);
+  if (name == "_where" && call.args.size() == 3) {
+    if (auto known = whereBody(cx, cx.program(), jaxpr))
+      result = where(cx, *known, call);
+  } else if ((name == "_roll_static" && call.args.size() == 1) ||
+             (name == "_roll_dynamic" && call.args.size() == 2)) {
     result = roll(cx, body, call);
+  }
   if (failed(result))
     return failure();
   return call;

@@ -66,6 +66,45 @@ TEST_CASE("where brings arrays of different shapes together") {
   }
 }
 
+TEST_CASE("a batched where has the dims of its body") {
+  // vmap(lambda row, a: jnp.where(row > a, row, a)): `a` is batched on dim 0.
+  const char *const text = R"({ lambda ; m:bool[8,4] x:f32[8,4] a:f32[8]. let
+    z:f32[8,4] = jit[
+      name=_where
+      jaxpr={ lambda ; m:bool[8,4] x:f32[8,4] a:f32[8]. let
+          b:f32[8,4] = broadcast_in_dim[broadcast_dimensions=(0,)] a
+          z:f32[8,4] = select_n m b x
+        in (z,) }
+    ] m x a
+  in (z,) })";
+  Checked same(text);
+  same.mesh("X=2,Y=2").in("P(X,Y)").in("P(X,Y)").in("P(X)").run();
+  CHECK(same.codes() == "");
+  CHECK(same.resultType() == "f32[8@X,4@Y]");
+  Checked other(text);
+  other.mesh("X=2,Y=2").in("P(X)").in("P(X)").in("P(Y)").run();
+  CHECK(other.codes() == "nary-conflict");
+}
+
+TEST_CASE("a broken body is no where") {
+  // A broadcast of dims that are not there, and a mask without a body.
+  for (const char *equation :
+       {"b:f32[8,4] = broadcast_in_dim[broadcast_dimensions=(7,)] y",
+        "b:f32[8,4] = broadcast_in_dim[broadcast_dimensions=(-1,)] y",
+        "b:f32[8,4] = broadcast_in_dim[broadcast_dimensions=()] y"}) {
+    INFO(equation);
+    Checked c(std::string("{ lambda ; m:bool[8,4] x:f32[8,4] y:f32[4]. let\n"
+                          "    z:f32[8,4] = jit[\n      name=_where\n"
+                          "      jaxpr={ lambda ; m:bool[8,4] x:f32[8,4] "
+                          "y:f32[4]. let\n          ") +
+              equation +
+              "\n          z:f32[8,4] = select_n m b x\n        in (z,) }\n"
+              "    ] m x y\n  in (z,) }");
+    c.mesh("X=2").in("P()").in("P(X)").run();
+    CHECK(c.codes() != "");
+  }
+}
+
 TEST_CASE("a where that was resharded is a program of its own") {
   Checked c(where("bool[8,4]", "f32[8,4]", "f32[]"));
   c.mesh("X=2,Y=2").in("P(X)").in("P(None,Y)").run();

@@ -110,3 +110,18 @@ def add_to_rows(x, u):
 @program("f32[8,4]", "f32[]")
 def fill_rows(x, s):
   return x.at[2:4].set(s)
+
+
+@program("f32[8,4]", "f32[8]")
+def vmap_where(x, low):
+  return jax.vmap(lambda row, a: jnp.where(row > a, row, a))(x, low)
+
+
+@program("f32[8,4]", "bool[8]")
+def vmap_where_mask(x, p):
+  return jax.vmap(lambda row, q: jnp.where(q, row, 0.0))(x, p)
+
+
+@program("f32[8,4]", "bool[4]")
+def vmap_where_one_mask(x, c):
+  return jax.vmap(lambda row: jnp.where(c, row, -1.0))(x)
