@@ -21,7 +21,7 @@ from typetext import parse_mesh, parse_type, print_spec, print_type
 HERE = pathlib.Path(__file__).resolve().parent
 # mesh -> (combinations without U and R, combinations with, verdicts kept)
 _PLAN = {M22: (32, 12, 11), M222: (14, 6, 5), MAUTO: (14, 5, 4), M12: (14, 5, 4)}
-MODULES = ("layers", "arrays", "structure", "promotion")
+MODULES = ("layers", "arrays", "structure", "promotion", "heldout")
 
 
 def load():
