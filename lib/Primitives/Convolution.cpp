@@ -219,8 +219,8 @@ static int shardedDim(TypingContext &cx, const Sharding &sharding) {
 static FailureOr<Sharding> convSharding(TypingContext &cx) {
   const auto &p = cx.params<Convolution>();
   if (p.outSharding.given()) // conv_general_dilated/sharding.1
-    return cx.resolveParam(p.outSharding, cx.resultShape().size(),
-                           "out_sharding");
+    return resolveLong(cx, p.outSharding, cx.resultShape().size(),
+                       "out_sharding");
   // conv_general_dilated/sharding.2
   if (!isFullyReplicated(cx, cx.sharding(1))) {
     int dim = shardedDim(cx, cx.sharding(1));
@@ -252,10 +252,16 @@ static FailureOr<Sharding> convSharding(TypingContext &cx) {
 /// conv_general_dilated/reduction.1: JAX has no rule, so the result cannot be
 /// asked to be unreduced or reduced either.
 static FailureOr<ReductionSets> convReduction(TypingContext &cx) {
-  const PartitionSpec &spec = cx.params<Convolution>().outSharding.spec;
-  if (!spec.unreduced.empty() || !spec.reduced.empty())
+  const ShardingParam &param = cx.params<Convolution>().outSharding;
+  bool tooLong = param.spec.partitions.size() > cx.resultShape().size();
+  bool operandSets = cx.sharding(0).hasUR() || cx.sharding(1).hasUR();
+  if (!param.spec.unreduced.empty() || !param.spec.reduced.empty() ||
+      (tooLong && operandSets))
     return cx.error(diag::RuleMissingUR, cx.name()).markParam("out_sharding");
-  return reduction::missing<convSharding>(cx);
+  FailureOr<ReductionSets> sets = reduction::missing<convSharding>(cx);
+  if (failed(sets))
+    return failure();
+  return checkLong(cx, param, "out_sharding", *sets);
 }
 
 static const Primitive Rows[] = {

@@ -300,11 +300,12 @@ static FailureOr<Sharding> gatherSharding(TypingContext &cx) {
 
 /// gather/reduction.1, gather/reduction.2
 static FailureOr<ReductionSets> gatherReduction(TypingContext &cx) {
-  if (failed(requireSum(cx, 0)) || failed(requireSum(cx, 1)))
-    return failure();
-  for (unsigned i = 0; i < 2; ++i)
+  for (unsigned i = 0; i < 2; ++i) {
+    if (failed(requireSum(cx, i)))
+      return failure();
     if (!cx.sharding(i).unreduced.empty())
       return cx.error(diag::RuleMissingU, cx.name()).mark(i);
+  }
   if (!cx.sharding(1).reduced.empty())
     return cx.error(diag::GatherReducedIndices, cx.sharding(1).reduced).mark(1);
   if (!cx.sharding(0).reduced.empty() && cx.sharding(1).partitioned())

@@ -67,6 +67,10 @@ std::string Situation::text(const Case &c) const {
 
 /// `np:~f32[]`: np: no mesh, ~: weak.
 std::optional<TypeId> Situation::read(StringRef text) {
+  auto known = known_.find(text);
+  if (known != known_.end())
+    return known->second;
+  StringRef whole = text;
   MeshId mesh = text.consume_front("np:") ? MeshId() : mesh_;
   bool weak = text.consume_front("~");
   TextResult<TypeId> type = parseType(context_, text, mesh);
@@ -74,7 +78,7 @@ std::optional<TypeId> Situation::read(StringRef text) {
     trouble_ = "type " + text.str() + ": " + type.error.message;
     return std::nullopt;
   }
-  return weak ? context_.withWeak(*type, true) : *type;
+  return known_[whole] = weak ? context_.withWeak(*type, true) : *type;
 }
 
 std::string Situation::print(TypeId id) {
@@ -110,7 +114,10 @@ Outcome Situation::compare(const Case &c, TypingContext &cx, bool accepted) {
       agrees &= type.valid() && c.error.empty() && read(c.results[i]) == type;
       ours += (i ? ", " : "") + (type.valid() ? print(type) : "(not set)");
     }
-    return {agrees && cx.diagnostics().empty(), ours};
+    bool errors = llvm::any_of(cx.diagnostics(), [](const Diagnostic &d) {
+      return d.level == Level::Error;
+    });
+    return {agrees && !errors, ours};
   }
   if (cx.diagnostics().empty())
     return {false, "refused without a diagnostic"};

@@ -5,6 +5,7 @@
 
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Rules/TypingContext.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 
 namespace shardtype::oracle {
@@ -48,6 +49,7 @@ private:
   ParamsId params_;
   JaxVersion jax_ = JaxVersion::V0_12;
   unsigned numResults_ = 1; // Where JAX gives no results: as its neighbours.
+  llvm::StringMap<TypeId> known_;
 };
 
 } // namespace shardtype::oracle

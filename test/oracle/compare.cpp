@@ -5,10 +5,8 @@
 // the result types, or the class and id of the refusal, must be JAX's. The
 // format of the files and how to run this stand in README.md beside it.
 #include "Expectations.h"
-#include "Situation.h"
+#include "MatrixFile.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace shardtype;
@@ -42,7 +40,7 @@ public:
   bool finish();
 
 private:
-  bool group(StringRef family, const json::Object &group);
+  void group(StringRef family, const Group &group);
   void one(StringRef family, Situation &situation, const Case &c);
   bool wanted(StringRef primitive) const {
     return options_.primitives.empty() ||
@@ -61,75 +59,50 @@ bool bad(const llvm::Twine &message) {
   return false;
 }
 
+/// `dtypes` of `verdicts/dtypes.jsonl`, `matrix.random` of
+/// `matrix/random.jsonl.z`.
+std::string familyOf(StringRef path) {
+  namespace sys = llvm::sys::path;
+  StringRef name = sys::filename(path).split('.').first;
+  bool matrix = sys::filename(sys::parent_path(path)) == "matrix";
+  return (matrix ? "matrix." : "") + name.str();
+}
+
 bool Comparison::file(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return bad("cannot read '" + path + "'");
-  StringRef family = llvm::sys::path::stem(path);
+  std::string why, family = familyOf(path);
+  std::optional<std::string> text = readText(path, why);
+  if (!text)
+    return bad("'" + path + "': " + why);
   expectations_.enter(family);
   SmallVector<StringRef, 0> lines;
-  (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
+  StringRef(*text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  GroupReader reader;
   for (unsigned i = 0; i < lines.size(); ++i) {
     llvm::Expected<json::Value> line = json::parse(lines[i]);
     std::string at = (path + ":" + llvm::Twine(i + 1)).str();
     if (!line)
       return bad(at + ": " + llvm::toString(line.takeError()));
-    if (!line->getAsObject() || !group(family, *line->getAsObject()))
+    std::optional<std::optional<Group>> read = reader.line(*line);
+    if (!read)
       return bad(at + ": not a group of cases");
+    if (*read && wanted((*read)->primitive))
+      group(family, **read);
   }
   return true;
 }
 
-/// One case of the file: `[[operand, ...], [result, ...] or "!CLASS id"]`.
-std::optional<Case> readCase(const json::Value &value) {
-  const json::Array *pair = value.getAsArray();
-  if (!pair || pair->size() != 2 || !(*pair)[0].getAsArray())
-    return std::nullopt;
-  Case c;
-  for (const json::Value &operand : *(*pair)[0].getAsArray())
-    c.operands.push_back(operand.getAsString().value_or("").str());
-  if (std::optional<StringRef> error = (*pair)[1].getAsString()) {
-    c.error = error->drop_front().str();
-    return c;
-  }
-  if (!(*pair)[1].getAsArray())
-    return std::nullopt;
-  for (const json::Value &result : *(*pair)[1].getAsArray())
-    c.results.push_back(result.getAsString().value_or("").str());
-  return c;
-}
-
-bool Comparison::group(StringRef family, const json::Object &group) {
-  std::optional<StringRef> mesh = group.getString("mesh");
-  std::optional<StringRef> primitive = group.getString("p");
-  const json::Object *params = group.getObject("params");
-  const json::Array *list = group.getArray("cases");
-  if (!mesh || !primitive || !params || !list)
-    return false;
-  std::vector<Case> cases;
-  for (const json::Value &value : *list) {
-    std::optional<Case> c = readCase(value);
-    if (!c)
-      return false;
-    cases.push_back(std::move(*c));
-  }
-  if (!wanted(*primitive))
-    return true;
-  Counts &counts = counts_[primitive->str()];
-  const Primitive *row = rows_.find(*primitive);
+void Comparison::group(StringRef family, const Group &group) {
+  Counts &counts = counts_[group.primitive];
+  const Primitive *row = rows_.find(group.primitive);
   if (!row) {
-    counts.cases += cases.size();
-    counts.noRule += cases.size();
-    return true;
+    counts.cases += group.cases.size();
+    counts.noRule += group.cases.size();
+    return;
   }
-  std::map<std::string, std::string> texts;
-  for (const auto &[key, value] : *params)
-    texts[StringRef(key).str()] = value.getAsString().value_or("").str();
-  Situation situation(*row, *mesh, texts, cases);
+  Situation situation(*row, group.mesh, group.params, group.cases);
   situation.setJax(options_.jax);
-  for (const Case &c : cases)
+  for (const Case &c : group.cases)
     one(family, situation, c);
-  return true;
 }
 
 void Comparison::one(StringRef family, Situation &situation, const Case &c) {

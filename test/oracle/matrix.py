@@ -40,10 +40,12 @@ def sample(items, count, seed):
 
 
 def _entries(axes, tuples):
-  """Every entry over these axes: none, one axis, ordered pairs."""
+  """Every entry over these axes: none, one axis, ordered pairs, or (where
+  `tuples` is a number) ordered tuples of up to so many."""
+  longest = 2 if tuples is True else int(tuples)
   out = [()] + [(a,) for a in axes]
-  if tuples:
-    out += list(itertools.permutations(axes, 2))
+  for length in range(2, longest + 1):
+    out += list(itertools.permutations(axes, length))
   return out
 
 

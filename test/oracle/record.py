@@ -4,8 +4,9 @@
 """record.py [FAMILY ...]          write verdicts/FAMILY.jsonl (default: all)
 record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a difference
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
+record.py --show FAMILY         print a recorded file (JAX is not needed)
 
-The family `programs` is that of whole programs; it also writes programs/*.json.
+The families `matrix.NAME` are those of descriptions/NAME.py. The family `programs` is that of whole programs; it also writes programs/*.json.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
 
@@ -16,11 +17,16 @@ import pathlib
 import sys
 import time
 
+import verdictfile
+
 HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "reduction", "indexing", "windows", "random", "sharding", "values",
             "shapes", "programs")
+MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
+          "windows", "random", "sharding", "linalg", "rare")
+ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)
 SKIP = 77
 
 
@@ -43,35 +49,37 @@ def build(name, bind):
     import programs  # pylint: disable=import-outside-toplevel
     return *programs.verdicts(), {}
   import recorder  # pylint: disable=import-outside-toplevel
-  family = recorder.Family(
-      name, recorder.by_bind if bind else recorder.by_abstract_eval)
+  way = recorder.by_bind if bind else recorder.by_abstract_eval
+  if name.startswith("matrix."):
+    import agreement  # pylint: disable=import-outside-toplevel
+    described = importlib.import_module("descriptions." + name[len("matrix."):])
+    writer = agreement.record(described, way)
+    return writer.text(), writer.counts(), writer.messages
+  family = recorder.Family(name, way)
   importlib.import_module(f"families.{name}").record(family)
   return family.text(), family.counts(), family.messages
-
-
-def path_of(name):
-  return HERE / "verdicts" / f"{name}.jsonl"
 
 
 def cases_of(text):
   """{group and operands, or program and specs: verdict} of a file's text."""
   out = {}
-  for line in text.splitlines():
-    group = json.loads(line)
-    if "program" in group:
+  if text.startswith('{"program"'):
+    for line in text.splitlines():
+      group = json.loads(line)
       verdict = [group.pop(k, None) for k in ("verdict", "file", "line")]
       out[json.dumps(group)] = verdict
-      continue
-    head = json.dumps([group["mesh"], group["p"], group["params"]])
-    for operands, verdict in group["cases"]:
+    return out
+  for mesh, name, params, cases in verdictfile.groups(text):
+    head = json.dumps([mesh, name, params])
+    for operands, verdict in cases:
       out[head + " " + json.dumps(operands)] = verdict
   return out
 
 
 def differences(name, text, at_most=20):
   """Prints what differs between the recorded file and `text`; their number."""
-  path = path_of(name)
-  recorded = path.read_text() if path.exists() else ""
+  path = verdictfile.path_of(name)
+  recorded = verdictfile.read(path) if path.exists() else ""
   if recorded == text:
     return 0
   old, new = cases_of(recorded), cases_of(text)
@@ -101,25 +109,30 @@ def main(argv):
                                    formatter_class=argparse.RawTextHelpFormatter)
   parser.add_argument("--check", action="store_true")
   parser.add_argument("--bind", action="store_true")
+  parser.add_argument("--show", action="store_true")
   parser.add_argument("--messages", action="store_true",
                       help="print a message for every error without an id")
   parser.add_argument("families", nargs="*", metavar="FAMILY")
   args = parser.parse_args(argv)
-  unknown = sorted(set(args.families) - set(FAMILIES))
+  unknown = sorted(set(args.families) - set(ALL))
   if unknown:
-    parser.error(f"no family {unknown[0]}; there are {', '.join(FAMILIES)}")
+    parser.error(f"no family {unknown[0]}; there are {', '.join(ALL)}")
+  if args.show:
+    for name in args.families:
+      sys.stdout.write(verdictfile.read(verdictfile.path_of(name)))
+    return 0
   require_jax()
   sys.path.insert(0, str(HERE))
   compare = args.check or args.bind
   total = wrong = 0
-  for name in args.families or FAMILIES:
+  for name in args.families or ALL:
     start = time.monotonic()
     text, (count, accepted), messages = build(name, args.bind)
     total += count
     if compare:
       wrong += differences(name, text)
     else:
-      path_of(name).write_text(text)
+      verdictfile.write(verdictfile.path_of(name), text)
     if name == "programs":
       wrong += traces(compare)
     print(f"{name}: {count} verdicts, {accepted} accepted, {len(text)} bytes, "
