@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "IndexDims.h"
+#include "Shapes.h"
 #include "WindowShape.h"
 #include "shardtype/Rules/Helpers.h"
 
