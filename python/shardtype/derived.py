@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardtype import compat
+from shardtype import compat, rules
 from shardtype.recording import Recorder
 from shardtype.sources import mask_addresses
 from shardtype.types import JsonObject, TypeTable, dim
@@ -21,6 +21,9 @@ def derived(
     out = None if rule is None else rule(eqn.params, types)
     if recorder is not None and eqn.primitive.name == "shard_map":
         out = {**(out or {}), **_recorded_shard_map(eqn.params, values, recorder)}
+    if recorder is not None and eqn.primitive.name in ("remat2", "checkpoint"):
+        answers = rules.saveable(eqn.params)
+        return out if answers is None else {"saveable": answers}
     return out
 
 
@@ -42,7 +45,8 @@ def _recorded_shard_map(
     return out
 
 
-def _scan(params: dict[str, Any], types: TypeTable) -> JsonObject:
+def scan_counts(params: dict[str, Any]) -> dict[str, int]:
+    """How many operands and results of a scan are what."""
     if "ft_in" in params:
         consts, carry, xs = (len(c) for c in params["ft_in"].unpack())
         _, ys = (len(c) for c in params["ft_out"].unpack())
@@ -52,6 +56,10 @@ def _scan(params: dict[str, Any], types: TypeTable) -> JsonObject:
         xs = len(body.invars) - consts - carry
         ys = len(body.outvars) - carry
     return {"num_consts": consts, "num_carry": carry, "num_xs": xs, "num_ys": ys}
+
+
+def _scan(params: dict[str, Any], types: TypeTable) -> JsonObject:
+    return dict(scan_counts(params))
 
 
 def _cond(params: dict[str, Any], types: TypeTable) -> JsonObject:

@@ -17,7 +17,7 @@ from typing import Any
 from shardtype import compat, paths
 from shardtype.arrays import ArrayTable
 from shardtype.jaxprs import JaxprTable
-from shardtype.recording import Recorder
+from shardtype.recording import Recorder, Unmarked
 from shardtype.sources import SourceTable
 from shardtype.trace import Trace, trace
 from shardtype.types import JsonObject, TypeTable, axis_name
@@ -31,7 +31,8 @@ class Exported:
 
     `data` is the content of the file, `text` the program as JAX prints it,
     `mode` how it was traced (`record`, `plain` or `native`), `notes` what the user
-    should know about that choice, `annotations` how many the user wrote (mode
+    should know about that choice. `equations` counts those of all jaxprs, a shared
+    one once, without `entry.plain`; `annotations` those that the user wrote (mode
     `record` only).
     """
 
@@ -39,12 +40,8 @@ class Exported:
     text: str
     mode: str
     notes: list[str] = field(default_factory=list)
+    equations: int = 0
     annotations: int = 0
-
-    @property
-    def equations(self) -> int:
-        """Equations in all jaxprs, a shared one counted once."""
-        return sum(len(j["eqns"]) for j in self.data["jaxprs"])
 
     @property
     def warnings(self) -> dict[str, int]:
@@ -148,6 +145,7 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
     jaxprs = JaxprTable(types, arrays, sources, warnings, traced.recorder)
     top = jaxprs.ref(traced.jaxpr)
     jaxprs.finish()
+    equations, annotations = jaxprs.equations, jaxprs.annotations
     entry = _entry(traced, top, jaxprs, sources)
     context = {
         "mesh": None if compat.is_empty_mesh(traced.mesh) else types.mesh(traced.mesh),
@@ -173,7 +171,9 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
         "entry": entry,
         "context": context,
     }
-    return Exported(data, str(traced.jaxpr), traced.mode, traced.notes, jaxprs.annotations)
+    return Exported(
+        data, str(traced.jaxpr), traced.mode, traced.notes, equations, annotations
+    )
 
 
 def _record(recorder: Recorder, sources: SourceTable) -> JsonObject:
@@ -195,6 +195,12 @@ def _record(recorder: Recorder, sources: SourceTable) -> JsonObject:
         "ad": "markers" if recorder.markers else "trace",
         "notes": notes,
     }
+
+
+def _unmarked(unmarked: Unmarked, sources: SourceTable) -> JsonObject:
+    """A derivative that is not a marker (spec 04 section 8.3)."""
+    stack = sources.stack(unmarked.traceback) if unmarked.traceback is not None else None
+    return {"src": stack, "api": unmarked.api, "why": sources.scrub(unmarked.why)}
 
 
 def _producer(warnings: Counter[str]) -> JsonObject:
@@ -226,6 +232,10 @@ def _entry(traced: Trace, top: int, jaxprs: JaxprTable, sources: SourceTable) ->
         "in_tree": sources.scrub(str(traced.in_tree)),
         "out_tree": sources.scrub(str(traced.out_tree)),
     }
+    if traced.recorder is not None and traced.recorder.unmarked:
+        out["unmarked"] = [_unmarked(u, sources) for u in traced.recorder.unmarked]
+    if traced.plain is not None:
+        out["plain"] = jaxprs.ref(traced.plain)
     for key in ("in_shardings", "out_shardings"):
         shardings = traced.jit_params.get(key)
         if any(type(s).__name__ != "UnspecifiedValue" for s in shardings or ()):

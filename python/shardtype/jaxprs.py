@@ -16,6 +16,7 @@ from shardtype import compat
 from shardtype.arrays import ArrayTable, scalar
 from shardtype.derived import derived
 from shardtype.recording import Recorder
+from shardtype.rules import Rule, RulePart, ScopeVariable
 from shardtype.sources import SourceTable
 from shardtype.types import JsonObject, TypeTable
 from shardtype.values import ValueEncoder
@@ -74,7 +75,9 @@ class JaxprTable:
 
     def ref(self, jaxpr: Any) -> int:
         """Index of a jaxpr; the same object always gets the same one."""
-        inner, consts = compat.inner_jaxpr(jaxpr)
+        return self._refer(*compat.inner_jaxpr(jaxpr))
+
+    def _refer(self, inner: Any, consts: list[Any]) -> int:
         key = (id(inner), *(id(c) for c in consts))
         index = self._by_id.get(key)
         if index is None:
@@ -86,6 +89,11 @@ class JaxprTable:
         """Write all jaxprs referred to so far and those they refer to."""
         while len(self.jaxprs) < len(self._queue):
             self.jaxprs.append(self._jaxpr(*self._queue[len(self.jaxprs)]))
+
+    @property
+    def equations(self) -> int:
+        """Equations in all jaxprs, a shared one counted once."""
+        return sum(len(j["eqns"]) for j in self.jaxprs)
 
     @property
     def annotations(self) -> int:
@@ -164,9 +172,44 @@ class JaxprTable:
             out["eff"] = effects
         self._add_source(out, getattr(eqn, "source_info", None))
         extra = derived(eqn, self._types, self.values, self._recorder)
+        rule = self._recorder.rules.get(id(eqn)) if self._recorder else None
+        if rule is not None:
+            extra = {**(extra or {}), **self._rule(scope, rule)}
         if extra:
             out["derived"] = extra
         return out
+
+    def _rule(self, scope: _Scope, rule: Rule) -> JsonObject:
+        """The custom rule of a call inside a function that is differentiated."""
+        out: JsonObject = {"perturbed": list(rule.perturbed)}
+        if rule.missing is not None:
+            out["no_rule"] = self._sources.scrub(rule.missing)
+        elif rule.jvp is not None:
+            jvp, consts = self._rule_part(scope, rule.jvp)
+            out["rule"] = {"jvp": jvp, "consts": consts, "out_zeros": rule.out_zeros}
+        elif rule.fwd is not None and rule.bwd is not None:
+            fwd, fwd_consts = self._rule_part(scope, rule.fwd)
+            bwd, bwd_consts = self._rule_part(scope, rule.bwd)
+            out["rule"] = {
+                "fwd": fwd,
+                "fwd_consts": fwd_consts,
+                "nres": rule.residuals,
+                "res_from": rule.res_from,
+                "bwd": bwd,
+                "bwd_consts": bwd_consts,
+                "bwd_zeros": rule.bwd_zeros,
+            }
+        return out
+
+    def _rule_part(self, scope: _Scope, part: RulePart) -> tuple[int, list[Any]]:
+        """A jaxpr of a rule; its constants as atoms of the call's scope, null
+        where the jaxpr itself has the array."""
+        inner, _ = compat.inner_jaxpr(part.jaxpr)
+        arrays = [None if isinstance(c, ScopeVariable) else c for c in part.consts]
+        atoms = [
+            self._atom(scope, c.var) if isinstance(c, ScopeVariable) else None for c in part.consts
+        ]
+        return self._refer(inner, arrays), atoms
 
     def _add_source(self, out: JsonObject, info: Any) -> None:
         stack = self._sources.stack(getattr(info, "traceback", None))

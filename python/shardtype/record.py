@@ -17,7 +17,7 @@ from typing import Any
 
 from shardtype import annotations, compat, markers
 from shardtype.errors import ExportError
-from shardtype.recording import NewAxes, Recorder
+from shardtype.recording import NewAxes, Note, Recorder, Unmarked
 from shardtype.replace import Replacements
 
 # Releases on which the replacements are known to give what they should.
@@ -77,13 +77,8 @@ def record(
             raise
         except Exception as e:
             # With an axis missing, the failure may be for want of it.
-            if recorder.missing:
-                pass
-            elif recorder.vma and recorder.sizes_read:
-                return _without_vma(run, recorder, e)
-            else:
-                _explain(e)
-                raise
+            if not recorder.missing:
+                return _once_more(run, recorder, e)
         recorder = recorder.extended()
     raise ExportError(f"the program names new mesh axes in each of {MAX_ATTEMPTS} traces")
 
@@ -95,25 +90,44 @@ def _attempt(run: Callable[[], Any], recorder: Recorder) -> Any:
             return run()
 
 
-def _without_vma(
+def _once_more(
     run: Callable[[], Any], first: Recorder, error: Exception
 ) -> tuple[Any, Recorder]:
-    """Second try of a program whose shard_map bodies JAX's rules may have ended."""
-    recorder = Recorder(dict(first.axes), vma=False, markers=first.markers)
+    """Further tries of a program that failed: without markers, if it has
+    derivatives, and with shard_map bodies unchecked, if it has such."""
+    line = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    if first.vma and first.sizes_read:
+        recorder = Recorder(dict(first.axes), vma=False, markers=first.markers)
+        out = _try(run, recorder)
+        if out is not None:
+            recorder.notes.append(Note("vma", "shard_map", line))
+            return out, recorder
+    if first.markers and first.marked:
+        recorder = Recorder(dict(first.axes), vma=first.vma, markers=False)
+        out = _try(run, recorder)
+        if out is not None:
+            recorder.unmarked.append(Unmarked("all", f"with markers, tracing fails: {line}"))
+            return out, recorder
+    _explain(error)
+    raise error
+
+
+def _try(run: Callable[[], Any], recorder: Recorder) -> Any:
+    """What `run` gives, None if it fails."""
     try:
         out = _attempt(run, recorder)
     except ExportError:
         raise
-    except Exception:
-        out = None
-    if out is None or recorder.missing:
-        _explain(error)
-        raise error
-    recorder.note(
-        "vma", "shard_map", f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    )
-    recorder.notes[-1].traceback = None
-    return out, recorder
+    except (Exception, NewAxes):
+        return None
+    return None if recorder.missing else out
+
+
+def without_markers(run: Callable[[], Any], recorder: Recorder) -> Any:
+    """The jaxpr of the same program with its derivatives traced by JAX."""
+    again = Recorder(dict(recorder.axes), vma=recorder.vma, markers=False)
+    out = _try(run, again)
+    return None if out is None else out.jaxpr
 
 
 @contextlib.contextmanager

@@ -89,8 +89,9 @@ class Recorder:
 
     `axes` are (size, "mesh" or "found") by name; `missing` those that the trace
     asked for and the recording mesh lacks; `infer` the real parameters of
-    shard_maps without in_specs, by number; `vma` whether shard_map bodies follow
-    JAX's varying-axes rules.
+    shard_maps without in_specs, by number; `rules` the custom derivative rules of
+    equations, by id; `marked` counts the derivatives; `vma` says whether
+    shard_map bodies follow JAX's varying-axes rules.
     """
 
     axes: dict[str, tuple[int, str]]
@@ -100,6 +101,7 @@ class Recorder:
     unmarked: list[Unmarked] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
     infer: list[dict[str, Any]] = field(default_factory=list)
+    rules: dict[int, Any] = field(default_factory=dict)
     marked: int = 0
     sizes_read: bool = False
 

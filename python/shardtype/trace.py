@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from shardtype import compat, paths, record, specs
+from shardtype import compat, paths, primitives, record, specs
 from shardtype.errors import ExportError, NeedsMesh, Rejected
 from shardtype.recording import Recorder
 
@@ -28,7 +28,8 @@ class Trace:
     `places` are (JAX's name, our path) of all argument leaves; `mesh` is the
     context mesh (None in mode plain); `jit_params` are those of the outermost
     jit, which is no equation of the program. Of mode record: `recorder` is what
-    was recorded beside the trace.
+    was recorded beside the trace, `plain` the same program with its derivatives
+    traced as JAX does it (None if it has none).
     """
 
     jaxpr: Any
@@ -41,6 +42,7 @@ class Trace:
     jit_params: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     recorder: Recorder | None = None
+    plain: Any = None
 
 
 def trace(
@@ -111,7 +113,14 @@ def _record(
     structs, keyed = jax.tree_util.tree_map(_unsharded, (args, kwargs))
     empty = jax.sharding.AbstractMesh((), ())
     with jax.sharding.use_abstract_mesh(empty):  # Whatever the caller has set.
-        out, recorder = record.record(lambda: _run(fn, structs, keyed, "record", None), axes)
+
+
+        def run() -> Trace:
+            return _run(fn, structs, keyed, "record", None)
+
+        out, recorder = record.record(run, axes)
+        if primitives.has_markers(out.jaxpr):
+            out.plain = record.without_markers(run, recorder)
     out.recorder = recorder
     out.mesh = recorder.mesh()
     if in_specs is not None:

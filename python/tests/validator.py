@@ -61,6 +61,8 @@ class Validator:
             self.need(bool(re.fullmatch(r"sha256:[0-9a-f]{64}", digest)), f"files/{name}", digest)
             self.need(name in {s["file"] for s in d["sources"]}, "files", f"{name} unused")
         for i, j in enumerate(d["jaxprs"]):
+            if i == d["entry"].get("plain"):
+                self.used_jaxprs.append(i)
             self.jaxpr(j, f"jaxprs/{i}")
         ids = self.seen_ids
         self.need(ids == list(range(len(ids))), "ids", "not dense in binding order")
@@ -91,6 +93,11 @@ class Validator:
         entry = self.data["entry"]
         self.need(entry["jaxpr"] == 0, "entry", "not the first jaxpr")
         self.used_jaxprs.insert(0, entry["jaxpr"])
+        if "plain" in entry:
+            names = {x["p"] for x in self.data["jaxprs"][entry["plain"]]["eqns"]}
+            self.need(not names & {"ad_vjp", "ad_vjp_apply", "ad_jvp"}, "entry/plain", "markers")
+        for u in entry.get("unmarked", ()):
+            self.need(set(u) == {"src", "api", "why"}, "entry/unmarked", f"fields {sorted(u)}")
         top = self.data["jaxprs"][entry["jaxpr"]]
         for key in ("arg_names", "arg_paths"):
             self.need(len(entry[key]) == len(top["invars"]), f"entry/{key}", "length")
@@ -255,6 +262,49 @@ class Validator:
             self.need(len(e["in"]) == ins == len(body["invars"]), w, "scan operands")
             outs = n["num_carry"] + n["num_ys"]
             self.need(len(e["out"]) == outs == len(body["outs"]), w, "scan results")
+        if e["p"].startswith("ad_"):
+            self.marker(e, w)
+        if "rule" in e.get("derived", {}):
+            self.rule(e, e["derived"]["rule"], ids, w)
+
+    def marker(self, e: Any, w: str) -> None:
+        p = e["params"]
+        names = {"api", "batched", "jaxpr", "nc", "nout"}
+        self.need(set(p) - {"id"} == names and ("id" in p) == ("vjp" in e["p"]), w, "params")
+        body = self.data["jaxprs"][p["jaxpr"]["jaxpr"]]
+        primals = len(body["invars"]) - p["nc"]
+        extra = {"ad_vjp": 0, "ad_vjp_apply": p["nout"], "ad_jvp": primals}[e["p"]]
+        outs = {"ad_vjp": 0, "ad_vjp_apply": primals, "ad_jvp": p["nout"]}[e["p"]]
+        values = 0 if e["p"] == "ad_vjp_apply" else len(body["outs"])
+        self.need(len(e["in"]) == len(body["invars"]) + extra, w, "operands")
+        self.need(len(e["out"]) == values + outs, w, "results")
+        self.need(body["constvars"] == [], w, "constants in a marker's jaxpr")
+
+    def rule(self, e: Any, r: Any, ids: set[int], w: str) -> None:
+        perturbed = e["derived"]["perturbed"]
+        self.need(len(perturbed) == len(e["in"]), w, "perturbed")
+        count = len(e["in"]) - e["params"]["num_consts"]
+        parts = [("jvp", "consts")] if "jvp" in r else [("fwd", "fwd_consts"), ("bwd", "bwd_consts")]
+        for part, consts in parts:
+            self.used_jaxprs.append(r[part])
+            j = self.data["jaxprs"][r[part]]
+            self.need(len(r[consts]) == len(j["constvars"]), w, consts)
+            for atom, array in zip(r[consts], j.get("consts", []), strict=True):
+                self.need(atom is None or array is None, w, "a constant from two places")
+                if atom is not None:
+                    self.atom(atom, ids, w)
+        js = {part: self.data["jaxprs"][r[part]] for part, _ in parts}
+        if "jvp" in r:
+            self.need(len(js["jvp"]["invars"]) == count + sum(perturbed[-count:]), w, "jvp ins")
+            outs = len(e["out"]) + r["out_zeros"].count(False)
+            self.need(len(js["jvp"]["outs"]) == outs, w, "jvp outs")
+        else:
+            self.need(len(js["fwd"]["invars"]) == count, w, "fwd ins")
+            self.need(len(js["fwd"]["outs"]) == r["nres"] + len(e["out"]), w, "fwd outs")
+            self.need(r["res_from"].count(None) == r["nres"], w, "res_from")
+            self.need(len(js["bwd"]["invars"]) == len(r["res_from"]) + len(e["out"]), w, "bwd ins")
+            self.need(len(r["bwd_zeros"]) == count, w, "bwd_zeros")
+            self.need(len(js["bwd"]["outs"]) == r["bwd_zeros"].count(False), w, "bwd outs")
 
     def value(self, v: Any, w: str) -> None:
         if v is None or isinstance(v, (bool, str)):

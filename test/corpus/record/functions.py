@@ -139,3 +139,93 @@ def mapped_without_in_specs(x):
 def mapped_against_the_rules(x):
     """The result varies over data, and out_specs says that it does not."""
     return jax.shard_map(lambda a: a.sum(), in_specs=P("data"), out_specs=P())(x)
+
+
+# Derivatives.
+
+
+def loss(w, x):
+    return jnp.sum(jnp.tanh(jnp.dot(x, w)))
+
+
+@program(f32(4, 6), f32(8, 4))
+def gradient(w, x):
+    return jax.value_and_grad(loss)(w, x)
+
+
+@program(f32(4, 6), f32(8, 4))
+def pullback_later(w, x):
+    y, pull = jax.vjp(lambda w: jnp.dot(x, w), w)
+    return lax.scan(lambda c, _: (c + pull(y)[0], None), w, None, length=3)[0]
+
+
+@program(f32(4, 6), f32(8, 4))
+def forward_mode(w, x):
+    return jax.jvp(lambda w: jnp.sin(jnp.dot(x, w)), (w,), (2 * w,))
+
+
+@program(f32(4, 6), f32(5, 8, 4))
+def microbatches(w, xs):
+    def step(total, x):
+        return total + jax.grad(loss)(w, x), None
+
+    return lax.scan(step, jnp.zeros_like(w), xs)[0]
+
+
+@program(f32(4, 6), f32(8, 4))
+def per_example(w, x):
+    return jax.vmap(jax.grad(loss), in_axes=(None, 0))(w, x)
+
+
+@program(f32(4))
+def second_order(x):
+    return jax.hessian(lambda v: jnp.sum(jnp.sin(v)))(x)
+
+
+@jax.custom_vjp
+def clipped(x, limit):
+    return jnp.sin(x) * limit
+
+
+clipped.defvjp(
+    lambda x, limit: (clipped(x, limit), (x, jnp.cos(x))),
+    lambda res, ct: (jnp.clip(ct, -1, 1) * res[1] + res[0], None),
+)
+
+
+@program(f32(8, 4), f32(4))
+def custom_rules(x, limit):
+    return jax.grad(lambda v: (clipped(v, limit) + jax.nn.relu(v)).sum())(x)
+
+
+@program(f32(4, 6), f32(8, 4))
+def remat(w, x):
+    policy = jax.checkpoint_policies.dots_saveable
+    return jax.grad(jax.checkpoint(loss, policy=policy))(w, x)
+
+
+@program(f32(4, 6), f32(6, 4), f32(8, 4))
+def annotated_step(w1, w2, x):
+    """A step of gradient descent, annotated for data=4,model=2."""
+
+    def f(params, x):
+        w1, w2 = params
+        h = jnp.tanh(jnp.dot(x, w1, out_sharding=P("data", "model")))
+        y = jnp.dot(h, w2, out_sharding=P("data", None))
+        return jnp.mean(y * y)
+
+    value, g = jax.value_and_grad(f)((w1, w2), x)
+    return value, jax.tree.map(lambda p, g: p - 0.1 * g, (w1, w2), g)
+
+
+@program(f32(8, 4), mesh="data=4")
+def gradient_inside_shard_map(x):
+    def body(a):
+        return jax.grad(lambda a: jnp.sin(a).sum() + lax.psum(a.sum(), "data"))(a)
+
+    return jax.shard_map(body, in_specs=P("data"), out_specs=P("data"))(x)
+
+
+@program(f32(3, 4))
+def unmarked(x):
+    return jax.vmap(jax.grad(lambda v: (v * lax.psum(v, "i")).sum()), axis_name="i")(x)
