@@ -156,6 +156,7 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
     if traced.recorder is not None:
         context["record"] = _record(traced.recorder, sources)
     jaxprs.finish()
+    apis = jaxprs.apis
     data = {
         "format": "shardtype-jaxpr",
         "version": list(FORMAT_VERSION),
@@ -165,6 +166,7 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
         "sources": sources.frames,
         "stacks": sources.stacks,
         "files": sources.files(),
+        **({} if apis is None else {"apis": apis.apis, "imports": apis.imports()}),
         "arrays": arrays.arrays,
         "opaques": jaxprs.values.opaques,
         "jaxprs": jaxprs.jaxprs,

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 from shardtype import compat
+from shardtype.apis import ApiTable
 from shardtype.arrays import ArrayTable, scalar
 from shardtype.derived import derived
 from shardtype.recording import Recorder
@@ -65,6 +66,7 @@ class JaxprTable:
             types, arrays, sources, self.ref, warnings, recorder is not None
         )
         self._recorder = recorder
+        self.apis = ApiTable() if recorder is not None else None
         self._types = types
         self._arrays = arrays
         self._sources = sources
@@ -215,6 +217,9 @@ class JaxprTable:
         stack = self._sources.stack(getattr(info, "traceback", None))
         if stack is not None:
             out["src"] = stack
+            api = None if self.apis is None else self._sources.innermost(stack, self.apis.add)
+            if api is not None:
+                out["api"] = api
         names = str(getattr(info, "name_stack", "") or "")
         if names:
             out["ns"] = names

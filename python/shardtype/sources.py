@@ -127,6 +127,14 @@ class SourceTable:
         self._by_traceback[id(traceback)] = (traceback, index)
         return index
 
+    def innermost(
+        self, stack: int, ask: Callable[[str, dict[str, Any]], int | None]
+    ) -> int | None:
+        """What `ask` answers for the file and the innermost frame of a stack."""
+        frame = self.frames[self.stacks[stack][0]]
+        name = frame["file"]
+        return ask(self._real.get(name, name), frame)
+
     def _intern(self, ids: tuple[int, ...]) -> int:
         index = self._stack_ids.get(ids)
         if index is None:

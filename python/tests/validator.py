@@ -49,7 +49,10 @@ class Validator:
 
     def run(self) -> list[str]:
         d = self.data
-        self.need(set(d) == TOP, "file", f"fields {sorted(set(d) ^ TOP)}")
+        fields = TOP | ({"apis", "imports"} if d["context"]["mode"] == "record" else set())
+        self.need(set(d) == fields, "file", f"fields {sorted(set(d) ^ fields)}")
+        for i, a in enumerate(d.get("apis", ())):
+            self.api(a, f"apis/{i}")
         self.need(d["format"] == "shardtype-jaxpr", "format", d["format"])
         self.need(d["version"] == [1, 2], "version", d["version"])
         self.need({"name", "version", "exporter"} <= set(d["producer"]), "producer", "fields")
@@ -239,7 +242,12 @@ class Validator:
             self.effect(e, ids, w)
 
     def eqn(self, e: Any, ids: set[int], w: str) -> None:
-        allowed = {"p", "in", "params", "out", "ctx", "eff", "src", "ns", "derived"}
+        allowed = {"p", "in", "params", "out", "ctx", "eff", "src", "ns", "derived", "api"}
+        if "api" in e:
+            self.index(e["api"], "apis", w)
+            innermost = self.data["sources"][self.data["stacks"][e["src"]][0]]
+            span = [innermost[k] for k in ("line", "col", "eline", "ecol")]
+            self.need(self.data["apis"][e["api"]]["span"] == span, w, "span of another call")
         self.need(set(e) <= allowed, w, "fields")
         for a in e["in"]:
             self.atom(a, ids, w)
@@ -266,6 +274,14 @@ class Validator:
             self.marker(e, w)
         if "rule" in e.get("derived", {}):
             self.rule(e, e["derived"]["rule"], ids, w)
+
+    def api(self, a: Any, w: str) -> None:
+        kinds = ("call", "method", "at", "operator", "index", "attr")
+        self.need(a["kind"] in kinds and isinstance(a["name"], str), w, "kind and name")
+        self.need(set(a) <= {"kind", "name", "text", "args", "kw", "file", "span"}, w, "fields")
+        self.need(a["file"] in self.data["imports"], w, "a file without imports")
+        for span in (a["span"], *a["args"], *a.get("kw", {}).values()):
+            self.need(len(span) == 4 and span[:2] <= span[2:], w, f"span {span}")
 
     def marker(self, e: Any, w: str) -> None:
         p = e["params"]
