@@ -29,6 +29,19 @@ static std::optional<std::string> notText(StringRef bytes) {
   return std::nullopt;
 }
 
+/// Findings about equations of a file get their JSON pointers: its jaxprs and
+/// equations are the program's, in the same order.
+static void addPointers(const Program &program, DiagnosticList &diags) {
+  for (Diagnostic &d : diags.all()) {
+    if (!d.path.empty() || !d.eqn.valid())
+      continue;
+    for (auto [i, jaxpr] : llvm::enumerate(program.jaxprs))
+      if (d.eqn.raw() - jaxpr.firstEqn < jaxpr.numEqns)
+        d.path = "/jaxprs/" + std::to_string(i) + "/eqns/" +
+                 std::to_string(d.eqn.raw() - jaxpr.firstEqn);
+  }
+}
+
 std::optional<Program> shardtype::loadProgram(Context &context, StringRef bytes,
                                               StringRef name,
                                               const PrimitiveSet &primitives,
@@ -45,15 +58,20 @@ std::optional<Program> shardtype::loadProgram(Context &context, StringRef bytes,
   bytes.consume_front("\xef\xbb\xbf"); // A byte order mark.
   auto lookup = [&](StringRef primitive) { return primitives.info(primitive); };
   std::optional<Program> program;
-  if (guessFormat(bytes) == Format::Json) {
+  bool isJson = guessFormat(bytes) == Format::Json;
+  if (isJson) {
     program = readJson(context, bytes, lookup, diags, limits.json);
   } else if (std::optional<ParsedText> parsed =
                  parseText(context, bytes, name, lookup, diags, limits.text)) {
     program = std::move(parsed->program);
   }
-  if (!program || failed(verify(*program, diags, limits.text.depth)))
+  if (!program)
     return std::nullopt;
-  return program;
+  if (succeeded(verify(*program, diags, limits.text.depth)))
+    return program;
+  if (isJson)
+    addPointers(*program, diags);
+  return std::nullopt;
 }
 
 std::unique_ptr<llvm::MemoryBuffer>

@@ -23,6 +23,8 @@ private:
                             uint32_t boundVars);
   LogicalResult verifyBodies(JaxprId id);
   LogicalResult verifyNesting();
+  EqnId holderOf(JaxprId holder, JaxprId body);
+  EqnId cycleEqn(ArrayRef<unsigned> waiting);
   const std::vector<JaxprId> &bodiesOf(ParamsId params);
   void addBodies(ValueId value, std::vector<JaxprId> &bodies);
 
@@ -134,6 +136,32 @@ LogicalResult ProgramVerifier::verifyBodies(JaxprId id) {
   return success();
 }
 
+/// The first equation of `holder` that holds `body`.
+EqnId ProgramVerifier::holderOf(JaxprId holder, JaxprId body) {
+  const Jaxpr &jaxpr = program_.jaxpr(holder);
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i)
+    if (llvm::is_contained(bodiesOf(program_.eqn(jaxpr.eqn(i)).params), body))
+      return jaxpr.eqn(i);
+  return EqnId();
+}
+
+/// An equation by which a jaxpr holds itself. Each jaxpr that still waits has a
+/// holder that waits, so going from holder to holder ends in a circle.
+EqnId ProgramVerifier::cycleEqn(ArrayRef<unsigned> waiting) {
+  SmallVector<JaxprId> holders(waiting.size());
+  JaxprId at;
+  for (uint32_t i = 0; i < waiting.size(); ++i) {
+    if (!waiting[i])
+      continue;
+    at = JaxprId(i);
+    for (JaxprId body : bodies_[i])
+      holders[body.index()] = JaxprId(i);
+  }
+  for (size_t step = 0; step < waiting.size(); ++step)
+    at = holders[at.index()];
+  return holderOf(holders[at.index()], at);
+}
+
 /// Settles jaxprs from those that nothing holds downwards; what is never
 /// settled holds itself.
 LogicalResult ProgramVerifier::verifyNesting() {
@@ -153,7 +181,8 @@ LogicalResult ProgramVerifier::verifyNesting() {
       unsigned &below = depth[body.index()];
       below = std::max(below, depth[holder] + 1);
       if (below >= maxDepth_) {
-        diags_.add(diag::JaxprDepth, std::to_string(maxDepth_));
+        diags_.add(diag::JaxprDepth, std::to_string(maxDepth_)).eqn =
+            holderOf(JaxprId(holder), body);
         return failure();
       }
       if (--waiting[body.index()] == 0)
@@ -162,7 +191,7 @@ LogicalResult ProgramVerifier::verifyNesting() {
   }
   if (settled == bodies_.size())
     return success();
-  diags_.add(diag::JaxprCycle);
+  diags_.add(diag::JaxprCycle).eqn = cycleEqn(waiting);
   return failure();
 }
 

@@ -10,7 +10,7 @@ struct Cond {
   SmallVector<JaxprId, 2> branches;
   static constexpr auto fields = std::tuple(
       field("branches", &Cond::branches, Hide::Never, ParamField::Jaxprs),
-      ignored("branches_platforms"));
+      ignored("branches_platforms", form::list));
 };
 /// The branches of one equation, typed.
 struct Branches {

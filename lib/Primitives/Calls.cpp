@@ -13,17 +13,19 @@ struct Jit {
   StringRef name;
   const Value *mesh = nullptr, *in = nullptr, *out = nullptr;
   static constexpr auto fields = std::tuple(
-      ignored("compiler_options_kvs", Hide::IfEmpty),
-      optionalField("ctx_mesh", &Jit::mesh, Hide::IfEmpty),
-      ignored("donated_invars", Hide::IfFalse),
-      ignored("in_layouts", Hide::IfUnspecified),
-      optionalField("in_shardings", &Jit::in, Hide::IfUnspecified),
-      ignored("inline", Hide::Always),
+      ignored("compiler_options_kvs", form::pairs, Hide::IfEmpty),
+      optionalValue("ctx_mesh", &Jit::mesh, form::mesh, Hide::IfEmpty),
+      ignored("donated_invars", form::flags, Hide::IfFalse),
+      ignored("in_layouts", form::layouts, Hide::IfUnspecified),
+      optionalValue("in_shardings", &Jit::in, form::shardings,
+                    Hide::IfUnspecified),
+      ignored("inline", form::choice, Hide::Always),
       field("jaxpr", &Jit::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("keep_unused", Hide::IfFalse),
+      ignored("keep_unused", form::flag, Hide::IfFalse),
       optionalField("name", &Jit::name, Hide::Never, ParamField::Name),
-      ignored("out_layouts", Hide::IfUnspecified),
-      optionalField("out_shardings", &Jit::out, Hide::IfUnspecified));
+      ignored("out_layouts", form::layouts, Hide::IfUnspecified),
+      optionalValue("out_shardings", &Jit::out, form::shardings,
+                    Hide::IfUnspecified));
 };
 struct Call {
   JaxprId jaxpr;
@@ -32,26 +34,30 @@ struct Call {
 };
 struct Remat {
   JaxprId jaxpr;
-  static constexpr auto fields =
-      std::tuple(ignored("differentiated"),
-                 field("jaxpr", &Remat::jaxpr, Hide::Never, ParamField::Jaxpr),
-                 ignored("policy"), ignored("prevent_cse"));
+  static constexpr auto fields = std::tuple(
+      ignored("differentiated", form::flag),
+      field("jaxpr", &Remat::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("policy", form::object), ignored("prevent_cse", form::flags));
 };
 struct CustomJvp {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
       field("call_jaxpr", &CustomJvp::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("jvp_jaxpr_fun", Hide::Never, ParamField::Name, "jvp"),
-      ignored("num_consts", Hide::IfZero), ignored("symbolic_zeros"));
+      ignored("jvp_jaxpr_fun", form::object, Hide::Never, ParamField::Name,
+              "jvp"),
+      ignored("num_consts", form::integer, Hide::IfZero),
+      ignored("symbolic_zeros", form::flag));
 };
 struct CustomVjp {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
-      ignored("bwd", Hide::Never, ParamField::Name, "bwd"),
+      ignored("bwd", form::object, Hide::Never, ParamField::Name, "bwd"),
       field("call_jaxpr", &CustomVjp::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("fwd_jaxpr_thunk", Hide::Never, ParamField::Name, "fwd"),
-      ignored("num_consts", Hide::IfZero), ignored("out_trees", Hide::Always),
-      ignored("symbolic_zeros"));
+      ignored("fwd_jaxpr_thunk", form::object, Hide::Never, ParamField::Name,
+              "fwd"),
+      ignored("num_consts", form::integer, Hide::IfZero),
+      ignored("out_trees", form::object, Hide::Always),
+      ignored("symbolic_zeros", form::flag));
 };
 } // namespace
 
@@ -82,10 +88,17 @@ static LogicalResult plainCall(TypingContext &cx) {
 /// jit/sharding.1: they change no type, but must fit: rank and divisibility,
 /// for axes of every kind.
 static LogicalResult checkShardings(TypingContext &cx, const Value *list,
-                                    StringRef key,
+                                    StringRef key, unsigned count,
                                     llvm::function_ref<TypeId(unsigned)> type) {
   if (!list)
     return success();
+  bool isList = list->kind == Value::Tuple || list->kind == Value::List;
+  if (isList && list->elements.size() != count)
+    return cx
+        .error(diag::ParamInvalid, key,
+               "has " + std::to_string(list->elements.size()) +
+                   " entries for " + std::to_string(count) + " values")
+        .markParam(key);
   bool bad = false;
   Context &types = cx.context();
   for (auto [i, element] : llvm::enumerate(list->elements)) {
@@ -126,9 +139,9 @@ static LogicalResult jitTypes(TypingContext &cx) {
             MeshId(static_cast<uint32_t>(p.mesh->integer)));
         own.valid())
       mesh = own;
-  LogicalResult in = checkShardings(cx, p.in, "in_shardings", [&](unsigned i) {
-    return i < cx.numOperands() ? cx.operandId(i) : TypeId();
-  });
+  LogicalResult in =
+      checkShardings(cx, p.in, "in_shardings", cx.numOperands(),
+                     [&](unsigned i) { return cx.operandId(i); });
   FailureOr<NumpyCall> numpy = numpyCall(cx, p.name, p.jaxpr);
   if (failed(numpy))
     return failure();
@@ -137,9 +150,8 @@ static LogicalResult jitTypes(TypingContext &cx) {
       numpy->result && found.open)
     cx.setResult(0, cx.context().withSharding(found.type, *numpy->result));
   LogicalResult out =
-      checkShardings(cx, p.out, "out_shardings", [&](unsigned i) {
-        return i < cx.numResults() ? cx.results()[i].type : TypeId();
-      });
+      checkShardings(cx, p.out, "out_shardings", cx.numResults(),
+                     [&](unsigned i) { return cx.results()[i].type; });
   return failure(failed(in) || failed(call) || failed(out) || numpy->reported);
 }
 

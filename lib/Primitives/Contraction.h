@@ -16,7 +16,8 @@ struct DotGeneral {
       field("dimension_numbers", &DotGeneral::dimensionNumbers, Hide::Never,
             ParamField::DotDims),
       optionalField("out_sharding", &DotGeneral::outSharding, Hide::Always),
-      optionalField("precision", &DotGeneral::precision, Hide::IfNone),
+      optionalValue("precision", &DotGeneral::precision, form::choices,
+                    Hide::IfNone),
       optionalField("preferred_element_type", &DotGeneral::preferredElementType,
                     Hide::IfNone));
 };

@@ -21,11 +21,11 @@ struct Convolution {
   ShardingParam outSharding;
   static constexpr auto fields = std::tuple(
       field("batch_group_count", &Convolution::batchGroups),
-      field("dimension_numbers", &Convolution::numbers),
+      valueField("dimension_numbers", &Convolution::numbers, form::numbers),
       field("feature_group_count", &Convolution::featureGroups),
       field("lhs_dilation", &Convolution::lhsDilation),
       optionalField("out_sharding", &Convolution::outSharding),
-      field("padding", &Convolution::pads), ignored("precision"),
+      field("padding", &Convolution::pads), ignored("precision", form::choices),
       optionalField("preferred_element_type", &Convolution::preferred),
       field("rhs_dilation", &Convolution::rhsDilation),
       field("window_strides", &Convolution::strides));

@@ -8,13 +8,16 @@ using namespace shardtype;
 
 namespace {
 struct Accuracy {
-  static constexpr auto fields = std::tuple(ignored("accuracy", Hide::IfNone));
+  static constexpr auto fields =
+      std::tuple(ignored("accuracy", form::choice, Hide::IfNone));
 };
 struct Round {
-  static constexpr auto fields = std::tuple(ignored("rounding_method"));
+  static constexpr auto fields =
+      std::tuple(ignored("rounding_method", form::choice));
 };
 struct Conj {
-  static constexpr auto fields = std::tuple(ignored("input_dtype"));
+  static constexpr auto fields =
+      std::tuple(ignored("input_dtype", form::dtype));
 };
 struct IntegerPow {
   int64_t exponent = 0;

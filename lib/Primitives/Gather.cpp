@@ -18,9 +18,11 @@ struct Gather {
   GatherDims dims;
   SmallVector<int64_t, 4> sliceSizes;
   static constexpr auto fields = std::tuple(
-      field("dimension_numbers", &Gather::numbers), ignored("fill_value"),
-      ignored("indices_are_sorted"), ignored("mode"),
-      field("slice_sizes", &Gather::sliceSizes), ignored("unique_indices"));
+      valueField("dimension_numbers", &Gather::numbers, form::numbers),
+      ignored("fill_value", form::number),
+      ignored("indices_are_sorted", form::flag), ignored("mode", form::choice),
+      field("slice_sizes", &Gather::sliceSizes),
+      ignored("unique_indices", form::flag));
 };
 } // namespace
 

@@ -13,7 +13,8 @@ using namespace shardtype;
 namespace {
 struct HiCall {
   const Value *prim = nullptr;
-  static constexpr auto fields = std::tuple(field("_prim", &HiCall::prim));
+  static constexpr auto fields =
+      std::tuple(valueField("_prim", &HiCall::prim, form::any));
 };
 } // namespace
 

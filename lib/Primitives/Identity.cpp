@@ -8,10 +8,10 @@ using namespace shardtype;
 namespace {
 struct Name {
   static constexpr auto fields =
-      std::tuple(ignored("name", Hide::Never, ParamField::Name));
+      std::tuple(ignored("name", form::name, Hide::Never, ParamField::Name));
 };
 struct Layout {
-  static constexpr auto fields = std::tuple(ignored("layout"));
+  static constexpr auto fields = std::tuple(ignored("layout", form::layouts));
 };
 } // namespace
 

@@ -11,14 +11,15 @@ struct Scan {
   int64_t length = 0;
   const Value *in = nullptr, *out = nullptr;
   std::optional<int64_t> numConsts, numCarry;
-  static constexpr auto fields =
-      std::tuple(ignored("_split_transpose"), optionalField("ft_in", &Scan::in),
-                 optionalField("ft_out", &Scan::out),
-                 field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
-                 field("length", &Scan::length), ignored("linear"),
-                 optionalField("num_carry", &Scan::numCarry),
-                 optionalField("num_consts", &Scan::numConsts),
-                 ignored("reverse"), ignored("unroll"));
+  static constexpr auto fields = std::tuple(
+      ignored("_split_transpose", form::flag),
+      optionalValue("ft_in", &Scan::in, form::leaves),
+      optionalValue("ft_out", &Scan::out, form::leaves),
+      field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
+      field("length", &Scan::length), ignored("linear", form::flags),
+      optionalField("num_carry", &Scan::numCarry),
+      optionalField("num_consts", &Scan::numConsts),
+      ignored("reverse", form::flag), ignored("unroll", form::integer));
 };
 
 struct While {

@@ -13,7 +13,7 @@ struct Mul {
       std::tuple(optionalField("out_dtype", &Mul::outDType, Hide::IfNone));
 };
 struct Polynomial {
-  static constexpr auto fields = std::tuple(ignored("unroll"));
+  static constexpr auto fields = std::tuple(ignored("unroll", form::integer));
 };
 } // namespace
 

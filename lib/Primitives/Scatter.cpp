@@ -16,11 +16,12 @@ struct ScatterDims {
 struct Scatter {
   const Value *numbers = nullptr;
   ScatterDims dims;
-  static constexpr auto fields =
-      std::tuple(field("dimension_numbers", &Scatter::numbers),
-                 ignored("indices_are_sorted"), ignored("mode"),
-                 ignored("unique_indices"), ignored("update_consts"),
-                 ignored("update_jaxpr", Hide::Never, ParamField::Jaxpr));
+  static constexpr auto fields = std::tuple(
+      valueField("dimension_numbers", &Scatter::numbers, form::numbers),
+      ignored("indices_are_sorted", form::flag), ignored("mode", form::choice),
+      ignored("unique_indices", form::flag),
+      ignored("update_consts", form::list),
+      ignored("update_jaxpr", form::jaxpr, Hide::Never, ParamField::Jaxpr));
 };
 
 /// How the dims of updates correspond: `window[i]` is the operand dim of the

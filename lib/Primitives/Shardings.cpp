@@ -6,25 +6,31 @@
 
 using namespace shardtype;
 
+/// None, or numbers of dims: JAX has a frozenset.
+static constexpr Form DimSet = {form::bits(Value::None, Value::Set),
+                                form::bits(Value::Int)};
+
 namespace {
 struct Reshard {
   ShardingParam destination;
   static constexpr auto fields =
-      std::tuple(ignored("concrete_mesh", Hide::AlwaysNone),
+      std::tuple(ignored("concrete_mesh", form::mesh, Hide::AlwaysNone),
                  field("dst_sharding", &Reshard::destination, Hide::Always));
 };
 struct Constraint {
   const Value *sharding = nullptr, *layout = nullptr, *free = nullptr;
   static constexpr auto fields = std::tuple(
-      ignored("context_mesh"), optionalField("layout", &Constraint::layout),
-      field("sharding", &Constraint::sharding),
-      optionalField("unconstrained_dims", &Constraint::free));
+      ignored("context_mesh", form::mesh),
+      optionalValue("layout", &Constraint::layout, form::layouts),
+      valueField("sharding", &Constraint::sharding, form::sharding),
+      optionalValue("unconstrained_dims", &Constraint::free, DimSet));
 };
 struct DevicePut {
   const Value *devices = nullptr;
   static constexpr auto fields =
-      std::tuple(ignored("copy_semantics"),
-                 field("devices", &DevicePut::devices), ignored("srcs"));
+      std::tuple(ignored("copy_semantics", form::choices),
+                 valueField("devices", &DevicePut::devices, form::destinations),
+                 ignored("srcs", form::list));
 };
 } // namespace
 

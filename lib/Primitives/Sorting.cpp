@@ -13,8 +13,8 @@ using namespace shardtype;
 namespace {
 struct Cumulative {
   int64_t axis = 0;
-  static constexpr auto fields =
-      std::tuple(field("axis", &Cumulative::axis), ignored("reverse"));
+  static constexpr auto fields = std::tuple(field("axis", &Cumulative::axis),
+                                            ignored("reverse", form::flag));
 };
 } // namespace
 
@@ -85,15 +85,16 @@ static constexpr Primitive cumulativeRow(StringRef name) {
 namespace {
 struct Sort {
   int64_t dimension = 0;
-  static constexpr auto fields =
-      std::tuple(field("dimension", &Sort::dimension), ignored("is_stable"),
-                 ignored("num_keys"));
+  static constexpr auto fields = std::tuple(
+      field("dimension", &Sort::dimension), ignored("is_stable", form::flag),
+      ignored("num_keys", form::integer));
 };
 
 struct TopK {
   int64_t axis = 0, k = 0;
-  static constexpr auto fields = std::tuple(
-      field("axis", &TopK::axis), ignored("is_stable"), field("k", &TopK::k));
+  static constexpr auto fields =
+      std::tuple(field("axis", &TopK::axis), ignored("is_stable", form::flag),
+                 field("k", &TopK::k));
 };
 } // namespace
 

@@ -24,20 +24,20 @@ struct ReduceWindow : Window {
                  field("window_strides", &ReduceWindow::strides));
 };
 struct GatherWindow : Window {
-  static constexpr auto fields =
-      std::tuple(field("base_dilation", &GatherWindow::baseDilation),
-                 field("padding", &GatherWindow::pads),
-                 ignored("select_prim", Hide::Never, ParamField::Name),
-                 field("window_dilation", &GatherWindow::windowDilation),
-                 field("window_dimensions", &GatherWindow::window),
-                 field("window_strides", &GatherWindow::strides));
+  static constexpr auto fields = std::tuple(
+      field("base_dilation", &GatherWindow::baseDilation),
+      field("padding", &GatherWindow::pads),
+      ignored("select_prim", form::object, Hide::Never, ParamField::Name),
+      field("window_dilation", &GatherWindow::windowDilation),
+      field("window_dimensions", &GatherWindow::window),
+      field("window_strides", &GatherWindow::strides));
 };
 struct ScatterWindow : Window {
-  static constexpr auto fields =
-      std::tuple(field("padding", &ScatterWindow::pads),
-                 ignored("select_prim", Hide::Never, ParamField::Name),
-                 field("window_dimensions", &ScatterWindow::window),
-                 field("window_strides", &ScatterWindow::strides));
+  static constexpr auto fields = std::tuple(
+      field("padding", &ScatterWindow::pads),
+      ignored("select_prim", form::object, Hide::Never, ParamField::Name),
+      field("window_dimensions", &ScatterWindow::window),
+      field("window_strides", &ScatterWindow::strides));
 };
 } // namespace
 

@@ -192,9 +192,14 @@ bool shardtype::readParam(const Program &p, const Value &v,
   return true;
 }
 
-bool shardtype::readParam(const Program &, const Value &v, const Value *&out) {
-  out = &v;
-  return true;
+bool shardtype::hasForm(const Program &p, const Value &v, const Form &form) {
+  if (v.kind == Value::Hidden || form.kinds >> v.kind & 1)
+    return true;
+  return isList(v) && form.elements &&
+         llvm::all_of(v.elements, [&](ValueId id) {
+           Value::Kind kind = p.value(id).kind;
+           return kind == Value::Hidden || form.elements >> kind & 1;
+         });
 }
 
 const Value *shardtype::structField(const Program &p, const Value &v,

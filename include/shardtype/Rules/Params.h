@@ -14,10 +14,13 @@
 //       .decode = decodeParams<ReduceSum>, ...
 //
 // The list gives printing and reading what they need (schemaOf) and fills the
-// struct (decodeParams). A key that no rule looks at is `ignored(...)`.
+// struct (decodeParams). A key that no rule looks at is `ignored(...)`: of such
+// a value only the form is checked, as of one that a rule reads by itself
+// (`valueField`).
 #ifndef SHARDTYPE_RULES_PARAMS_H
 #define SHARDTYPE_RULES_PARAMS_H
 
+#include "shardtype/Rules/Forms.h"
 #include "shardtype/Rules/TypingContext.h"
 #include <array>
 #include <tuple>
@@ -53,7 +56,6 @@ bool readParam(const Program &, const Value &, ShardingParam &);
 bool readParam(const Program &, const Value &, PartitionSpec &);
 bool readParam(const Program &, const Value &, JaxprId &);
 bool readParam(const Program &, const Value &, SmallVectorImpl<JaxprId> &);
-bool readParam(const Program &, const Value &, const Value *&);
 /// A field of a named tuple by name, as GatherDimensionNumbers.offset_dims.
 const Value *structField(const Program &, const Value &, StringRef name);
 
@@ -61,8 +63,15 @@ template <typename P, typename T> struct TypedField {
   ParamField field;
   T P::*member;
 };
+/// A value that a rule reads by itself; null if it is absent.
+template <typename P> struct ValueField {
+  ParamField field;
+  Form form;
+  const Value *P::*member;
+};
 struct IgnoredField {
   ParamField field;
+  Form form;
 };
 template <typename P, typename T>
 constexpr TypedField<P, T>
@@ -77,10 +86,22 @@ optionalField(StringRef key, T P::*member, Hide hide = Hide::Never,
               ParamField::Reads reads = ParamField::Generic) {
   return {{key, hide, reads, {}, false}, member};
 }
-constexpr IgnoredField ignored(StringRef key, Hide hide = Hide::Never,
+template <typename P>
+constexpr ValueField<P> valueField(StringRef key, const Value *P::*member,
+                                   Form form, Hide hide = Hide::Never,
+                                   bool required = true) {
+  return {{key, hide, ParamField::Generic, {}, required}, form, member};
+}
+template <typename P>
+constexpr ValueField<P> optionalValue(StringRef key, const Value *P::*member,
+                                      Form form, Hide hide = Hide::Never) {
+  return valueField(key, member, form, hide, /*required=*/false);
+}
+constexpr IgnoredField ignored(StringRef key, Form form,
+                               Hide hide = Hide::Never,
                                ParamField::Reads reads = ParamField::Generic,
                                StringRef printedAs = {}) {
-  return {{key, hide, reads, printedAs, false}};
+  return {{key, hide, reads, printedAs, false}, form};
 }
 
 namespace detail {
@@ -104,9 +125,21 @@ bool readField(const Program &program, ParamsId params, P &result,
     return !f.field.required;
   return readParam(program, program.value(id), result.*(f.member));
 }
+template <typename P, typename Base>
+bool readField(const Program &program, ParamsId params, P &result,
+               const ValueField<Base> &f, bool &missing) {
+  ValueId id = program.param(params, f.field.key);
+  missing = !id.valid();
+  if (missing)
+    return !f.field.required;
+  result.*(f.member) = &program.value(id);
+  return hasForm(program, program.value(id), f.form);
+}
 template <typename P>
-bool readField(const Program &, ParamsId, P &, const IgnoredField &, bool &) {
-  return true;
+bool readField(const Program &program, ParamsId params, P &,
+               const IgnoredField &f, bool &) {
+  ValueId id = program.param(params, f.field.key);
+  return !id.valid() || hasForm(program, program.value(id), f.form);
 }
 } // namespace detail
 
