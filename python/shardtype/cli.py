@@ -1,9 +1,10 @@
-# cli.py - `python -m shardtype export module:function`.
+# cli.py - `python -m shardtype export|check module:function`.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The command line. Standard output carries the program and nothing else.
+"""The command line. Standard output carries the program or the report and nothing
+else.
 
-Exit codes: 0 exported, 1 JAX rejects the program (mode native), 2 the export
-could not be made.
+Exit codes: 0 exported, nothing found; 1 errors in the program, or JAX rejects it
+(mode native); 2 the work could not be done.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardtype import compat, specs
+from shardtype import checkcli, compat, specs
 from shardtype.errors import ExportError
 from shardtype.export import Exported, export, write_atomically
+from shardtype.progress import progress
 from shardtype.trace import MODES
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -43,8 +45,24 @@ def _parser() -> argparse.ArgumentParser:
         help="trace a JAX function once and write the program",
         description="Trace a JAX function and write the program for `shardtype check`.",
     )
-    p.add_argument("function", metavar="MODULE:FUNCTION", help="also FILE.py:FUNCTION")
+    _add_common(p)
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="default: standard output")
+    p.add_argument(
+        "--include-constants", action="store_true", help="write constants of more than 1 KiB too"
+    )
+    p.add_argument("--text", metavar="FILE", help="also write the program as JAX prints it")
+    p = verbs.add_parser(
+        "check",
+        help="trace a JAX function and check it",
+        description="Trace a JAX function and check its shardings, in one command.",
+    )
+    _add_common(p)
+    checkcli.add_options(p)
+    return parser
+
+
+def _add_common(p: argparse.ArgumentParser) -> None:
+    p.add_argument("function", metavar="MODULE:FUNCTION", help="also FILE.py:FUNCTION")
     types = p.add_mutually_exclusive_group()
     types.add_argument("--args", metavar="TYPES", help="argument types, as 'f32[8,4] i32[8]'")
     types.add_argument(
@@ -53,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         help="a function without parameters that returns the arguments: a tuple of them,"
         " a dict of keyword arguments, or the only argument",
     )
-    p.add_argument("--mode", choices=(*MODES, "record"), default="auto", help="default: auto")
-    p.add_argument("--mesh", metavar="X=4,Y=2", help="mesh for mode native; kinds as X=4:Auto")
+    p.add_argument("--mode", choices=MODES, default="auto", help="default: auto")
+    p.add_argument("--mesh", metavar="X=4,Y=2", help="kinds as X=4:Auto")
     p.add_argument(
         "--in",
         dest="specs",
@@ -62,18 +80,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SPEC",
         help="P(X,None) for the next argument, or NAME=P(X,None) for a path or pattern",
     )
-    p.add_argument(
-        "--include-constants", action="store_true", help="write constants of more than 1 KiB too"
-    )
     p.add_argument("--root", metavar="DIR", help="source paths are relative to it (default: .)")
-    p.add_argument("--text", metavar="FILE", help="also write the program as JAX prints it")
-    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(argv)
     try:
+        if options.verb == "check":
+            return _check(options)
         exported = _export(options)
         _write(options, exported)
     except ExportError as e:
@@ -92,30 +107,69 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _export(options: argparse.Namespace) -> Exported:
-    if options.root is not None and not os.path.isdir(options.root):
-        raise ExportError(f"--root {options.root}: no such directory")
-    in_specs = None
-    if options.specs:
-        in_specs = [specs.split_in(s) for s in options.specs]
-        for _, spec in in_specs:
-            specs.parse_spec(spec)  # A typing error shows before the user's code runs.
+    in_specs = _given_specs(options)
     if options.mesh is not None:
         specs.parse_mesh(options.mesh)
+    fn, args, kwargs = _call(options)
+    return _traced(options, fn, args, kwargs, options.mesh, in_specs)
+
+
+def _check(options: argparse.Namespace) -> int:
+    _given_specs(options)
+    run = checkcli.Check(options)
+    fn, args, kwargs = _call(options)
+
+    def exported() -> Exported:
+        mesh = None if options.mode == "plain" else run.mesh
+        in_specs = _given_specs(options) if options.mode == "native" else None
+        return _traced(options, fn, args, kwargs, mesh, in_specs)
+
+    return run.run(exported, fn, args, kwargs)
+
+
+def _given_specs(options: argparse.Namespace) -> list[tuple[str | None, Any]] | None:
+    """The specs of `--in`; a typing error shows before the user's code runs."""
+    if options.root is not None and not os.path.isdir(options.root):
+        raise ExportError(f"--root {options.root}: no such directory")
+    if not options.specs:
+        return None
+    pairs: list[tuple[str | None, Any]] = [specs.split_in(s) for s in options.specs]
+    for _, spec in pairs:
+        specs.parse_spec(spec)
+    return pairs
+
+
+def _call(
+    options: argparse.Namespace,
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The function and its arguments."""
     compat.require_jax()
     fn = load(options.function)
     args, kwargs = _arguments(options)
     _check_call(options.function, fn, args, kwargs)
+    return fn, args, kwargs
+
+
+def _traced(
+    options: argparse.Namespace,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mesh: Any,
+    in_specs: Any,
+) -> Exported:
     try:
-        return export(
-            fn,
-            *args,
-            mode=options.mode,
-            mesh=options.mesh,
-            in_specs=in_specs,
-            include_constants=options.include_constants,
-            root=options.root,
-            **kwargs,
-        )
+        with progress(f"tracing {options.function}"):
+            return export(
+                fn,
+                *args,
+                mode=options.mode,
+                mesh=mesh,
+                in_specs=in_specs,
+                include_constants=getattr(options, "include_constants", False),
+                root=options.root,
+                **kwargs,
+            )
     except ExportError:
         raise
     except Exception as e:
@@ -165,6 +219,7 @@ def load(name: str) -> Callable[..., Any]:
         raise ExportError(f"cannot read '{name}': write it as module:function")
     module = _load_module(module_name)
     value: Any = module
+    found: Callable[..., Any]
     for part in attribute.split("."):
         if not hasattr(value, part):
             names = [n for n in dir(value) if not n.startswith("_")]
@@ -174,7 +229,8 @@ def load(name: str) -> Callable[..., Any]:
         value = getattr(value, part)
     if not callable(value):
         raise ExportError(f"'{name}' is a {type(value).__name__}, not a function")
-    return value
+    found = value
+    return found
 
 
 def _load_module(name: str) -> Any:

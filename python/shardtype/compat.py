@@ -37,10 +37,10 @@ def require_jax() -> ModuleType:
 def jax_dirs() -> tuple[str, ...]:
     """Directories of JAX's own code, each ending in a separator."""
     jax = require_jax()
-    dirs = [os.path.dirname(jax.__file__) + os.sep]
+    dirs = [os.path.dirname(str(jax.__file__)) + os.sep]
     with contextlib.suppress(ImportError):
         jaxlib = importlib.import_module("jaxlib")
-        dirs.append(os.path.dirname(jaxlib.__file__) + os.sep)
+        dirs.append(os.path.dirname(str(jaxlib.__file__)) + os.sep)
     return tuple(dirs)
 
 

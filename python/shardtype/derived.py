@@ -31,7 +31,7 @@ def _recorded_shard_map(
     params: dict[str, Any], values: ValueEncoder, recorder: Recorder
 ) -> JsonObject:
     """What a recording had to change in a shard_map (spec 08 sections 3 and 6)."""
-    axes = params.get("newly_manual_axes")
+    axes: Any = params.get("newly_manual_axes")
     out: JsonObject = {}
     if getattr(axes, "infer", None) is not None:
         entry = recorder.infer[axes.infer]

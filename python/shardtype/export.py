@@ -46,7 +46,7 @@ class Exported:
     @property
     def warnings(self) -> dict[str, int]:
         """What could not be written in full, with how often it occurred."""
-        return self.data["producer"].get("warnings", {})
+        return dict(self.data["producer"].get("warnings", {}))
 
     def to_json(self) -> str:
         """The file's content. The same program gives the same text."""
@@ -239,9 +239,9 @@ def _entry(traced: Trace, top: int, jaxprs: JaxprTable, sources: SourceTable) ->
     if traced.plain is not None:
         out["plain"] = jaxprs.ref(traced.plain)
     for key in ("in_shardings", "out_shardings"):
-        shardings = traced.jit_params.get(key)
-        if any(type(s).__name__ != "UnspecifiedValue" for s in shardings or ()):
-            out[key] = jaxprs.values.encode(tuple(shardings))
+        shardings = tuple(traced.jit_params.get(key) or ())
+        if any(type(s).__name__ != "UnspecifiedValue" for s in shardings):
+            out[key] = jaxprs.values.encode(shardings)
     return out
 
 

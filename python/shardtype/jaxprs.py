@@ -129,7 +129,7 @@ class JaxprTable:
 
     def _add_own_sharding(self, binder: list[int | None], aval: Any, value: Any) -> None:
         """While recording, types have no specs; a closed-over array has one."""
-        sharding = getattr(value, "sharding", None)
+        sharding: Any = getattr(value, "sharding", None)
         spec = getattr(sharding, "spec", None)
         if self._recorder is None or spec is None or not hasattr(aval, "shape"):
             return

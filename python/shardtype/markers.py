@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from shardtype import compat, primitives, rules
-from shardtype.annotations import source
+from shardtype.hooks import source
 from shardtype.recording import Recorder, Unmarked
 from shardtype.replace import Replacements
 
@@ -231,7 +231,7 @@ def _flatten(fun: Any, primals: tuple[Any, ...], has_aux: bool) -> _Function | N
         # What does not depend on the trace comes back as it is.
         trees["fixed"] = [None if isinstance(v, jax.core.Tracer) else (v,) for v in extra]
         trees["nout"] = len(results)
-        return results + [v for v in extra if isinstance(v, jax.core.Tracer)]
+        return [*results, *(v for v in extra if isinstance(v, jax.core.Tracer))]
 
     flat_fun.__name__ = getattr(fun, "__name__", type(fun).__name__)
     closed = jax.make_jaxpr(flat_fun)(*flat)

@@ -44,7 +44,7 @@ batch_like: Any = None
 _originals: Originals | None = None
 # Batched jaxprs by the jaxpr and how it was batched: the two markers of a pair
 # share one. The keys keep the jaxprs alive.
-_batched: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+_batched: dict[tuple[Any, ...], tuple[Any, tuple[Any, list[Any]]]] = {}
 
 MARKERS = ("ad_vjp", "ad_vjp_apply", "ad_jvp")
 
@@ -214,7 +214,7 @@ def _jvp_rule(expand: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_float0(aval: Any) -> bool:
-    return getattr(aval, "dtype", None) == compat.require_jax().dtypes.float0
+    return bool(getattr(aval, "dtype", None) == compat.require_jax().dtypes.float0)
 
 
 def _batch(
@@ -260,7 +260,7 @@ def _batched_jaxpr(jaxpr: Any, closures: tuple[bool, ...], axis: Any) -> tuple[A
     key = (id(jaxpr), closures, axis.size, str(axis.name))
     known = _batched.get(key)
     if known is not None and known[0] is jaxpr:
-        return known[1]  # type: ignore[no-any-return]
+        return known[1]
     jax = compat.require_jax()
     inner, _ = compat.inner_jaxpr(jaxpr)
     avals = [v.aval for v in inner.invars]

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shardtype import annotations, compat, markers
+from shardtype import hooks, compat, markers
 from shardtype.errors import ExportError
 from shardtype.recording import NewAxes, Note, Recorder, Unmarked
 from shardtype.replace import Replacements
@@ -138,7 +138,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
         raise ExportError("another export is recording: one at a time in a process")
     try:
         with Replacements() as patches, _own_caches():
-            annotations.install(recorder, patches)
+            hooks.install(recorder, patches)
             if recorder.markers:
                 markers.install(recorder, patches)
             yield

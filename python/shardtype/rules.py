@@ -60,7 +60,7 @@ def collect(recorder: Recorder, jaxpr: Any, nc: int, closures: Sequence[Any]) ->
 def has_tangent(aval: Any) -> bool:
     """Whether values of a type can have a derivative that is not float0."""
     try:
-        return aval.to_tangent_aval().dtype != compat.require_jax().dtypes.float0
+        return bool(aval.to_tangent_aval().dtype != compat.require_jax().dtypes.float0)
     except (AttributeError, TypeError):
         return False
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardtype import annotations, compat, record
+from shardtype import hooks, compat, record
 from shardtype.recording import tag_of
 
 # (primitive, author, entries, region) of every annotation of `_annotated`, in
@@ -31,7 +31,7 @@ def failure() -> str | None:
     """Why recording does not work here, None if it does."""
     version = compat.require_jax().__version__
     start = f"JAX {version}: recording is not known to work here"
-    missing = annotations.missing_names()
+    missing = hooks.missing_names()
     if missing:
         return f"{start} (missing: {', '.join(missing)})"
     try:
@@ -56,8 +56,8 @@ def _trace() -> Any:
 
 def _check_undone() -> None:
     """Raise if a replacement is still in place."""
-    for module, name in annotations.PRIVATE:
-        owner = type(getattr(getattr(annotations.source(module), name), "__self__", None))
+    for module, name in hooks.PRIVATE:
+        owner = type(getattr(getattr(hooks.source(module), name), "__self__", None))
         if owner.__module__.startswith("shardtype"):
             raise RuntimeError(f"{module}.{name} was not put back")
 

@@ -177,7 +177,73 @@ def to_spec(spec: Any) -> Any:
         return parse_spec(spec)
     if hasattr(spec, "spec"):
         return spec.spec
+    if hasattr(spec, "sharding"):
+        return carried_spec(spec)
     raise ExportError(f"cannot read a spec from {spec!r}: give a PartitionSpec or its text")
+
+
+def carried_spec(value: Any) -> Any:
+    """The spec that an array or a ShapeDtypeStruct carries, None if it has none."""
+    return getattr(getattr(value, "sharding", None), "spec", None)
+
+
+def names_in(spec: Any) -> list[Any]:
+    """All axis names in a spec: its entries, then its sets."""
+    out: list[Any] = []
+    for entry in compat.partitions(spec):
+        if entry is not None and type(entry).__name__ != "UnconstrainedSingleton":
+            out += entry if isinstance(entry, tuple) else (entry,)
+    for names in (getattr(spec, "unreduced", None), getattr(spec, "reduced", None)):
+        out += sorted(names or (), key=str)
+    return out
+
+
+def check_axes(spec: Any, mesh: Any, where: str) -> None:
+    """Every axis of a spec must be one of the mesh."""
+    known = [str(n) for n in mesh.axis_names]
+    for name in names_in(spec):
+        if name not in mesh.axis_names:
+            near = difflib.get_close_matches(str(name), known, 3, 0.4)
+            hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known)}"
+            raise ExportError(
+                f"{where}: {spec} names the axis '{name}', which the mesh"
+                f" {mesh_text(mesh)} lacks; {hint}"
+            )
+
+
+def mesh_text(mesh: Any) -> str:
+    """`X=4,Y=2:Auto` for a mesh."""
+    kinds = getattr(mesh, "axis_types", None) or ()
+    parts = []
+    for i, name in enumerate(mesh.axis_names):
+        kind = kinds[i].name if i < len(kinds) else "Explicit"
+        parts.append(f"{name}={mesh.shape[name]}" + ("" if kind == "Explicit" else f":{kind}"))
+    return ",".join(parts)
+
+
+def spec_text(spec: Any) -> str:
+    """A spec as the checker reads it; None is P()."""
+    if spec is None:
+        return "P()"
+    parts = []
+    for entry in compat.partitions(spec):
+        if entry is None:
+            parts.append("None")
+        elif type(entry).__name__ == "UnconstrainedSingleton":
+            parts.append("UNCONSTRAINED")
+        elif isinstance(entry, tuple):
+            parts.append("(" + ", ".join(repr(str(n)) for n in entry) + ")")
+        else:
+            parts.append(repr(str(entry)))
+    for key in ("unreduced", "reduced"):
+        names = getattr(spec, key, None)
+        if names:
+            parts.append(f"{key}={{{', '.join(sorted(repr(str(n)) for n in names))}}}")
+    kind = getattr(spec, "unreduced_kind", None)
+    kind = kind if kind is None or isinstance(kind, str) else kind.name.lower()
+    if kind not in (None, "sum"):
+        parts.append(f"unreduced_kind='{kind}'")
+    return f"P({', '.join(parts)})"
 
 
 def check_divides(shape: Sequence[Any], spec: Any, mesh: Any) -> None:
@@ -259,7 +325,7 @@ def _by_tree(in_specs: Any, out: list[Any], args: tuple[Any, ...]) -> list[Any]:
         raise ExportError(f"{len(in_specs)} specs for {len(args)} positional arguments")
 
     def is_spec(v: Any) -> bool:
-        return v is None or isinstance(v, str) or compat.is_spec(v)
+        return v is None or isinstance(v, str) or compat.is_spec(v) or hasattr(v, "sharding")
 
     position = 0
     for i, (spec, arg) in enumerate(zip(in_specs, args, strict=False)):

@@ -56,6 +56,7 @@ def trace(
 ) -> Trace:
     """Trace in the given mode; see `shardtype.export` for what each means."""
     compat.require_jax()
+    _check_arguments(fn, args, kwargs)
     try:
         return _trace(fn, args, kwargs, mode, mesh, in_specs)
     except ExportError:
@@ -63,6 +64,28 @@ def trace(
     except Exception as e:
         # The user's own failure: shown as JAX shows it, without JAX's frames.
         raise e.with_traceback(_users_traceback(e)) from e.__cause__
+
+
+def _check_arguments(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Say which argument has no shape before JAX says so in its own words."""
+    if not callable(fn) or hasattr(fn, "trace"):  # A jitted one may have static arguments.
+        return
+    jax = compat.require_jax()
+    leaves = jax.tree_util.tree_leaves((args, kwargs))
+    places = paths.argument_places(fn, args, kwargs)
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, (bool, int, float, complex, jax.ShapeDtypeStruct)):
+            continue
+        try:
+            jax.typeof(leaf)
+        except TypeError:
+            path = places[i][1] if len(places) == len(leaves) else str(i)
+            raise ExportError(
+                f"argument '{path}' is a {type(leaf).__name__}, which has no shape: give an"
+                " array, a jax.ShapeDtypeStruct or a number, or bind it with functools.partial"
+            ) from None
 
 
 def _trace(
@@ -118,6 +141,7 @@ def _record(
         def run() -> Trace:
             return _run(fn, structs, keyed, "record", None)
 
+        out: Trace
         out, recorder = record.record(run, axes)
         if primitives.has_markers(out.jaxpr):
             out.plain = record.without_markers(run, recorder)

@@ -113,6 +113,7 @@ class TypeTable:
         inherit = tag.inherit if tag is not None else ()
         kind = getattr(spec, "unreduced_kind", None)
         unreduced = getattr(spec, "unreduced", None) or ()
+        name: str | None
         if kind is None and unreduced:
             name = "sum"  # The only kind that releases without kinds have.
         else:

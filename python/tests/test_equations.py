@@ -14,7 +14,7 @@ import shardtype
 from jax._src import compute_on
 from jax.experimental import xla_metadata
 from programs import make_ref
-from shardtype import annotations, compat, sources
+from shardtype import hooks, compat, sources
 from shardtype.export import program
 from shardtype.trace import trace
 from validator import validate
@@ -120,7 +120,7 @@ def test_frames_outside_the_exporter_are_cut(monkeypatch):
             end_column=4,
         )  # fmt: skip
 
-    frames = [frame("/x/model.py", "f"), frame(annotations.__file__, "canonicalize_sharding"),
+    frames = [frame("/x/model.py", "f"), frame(hooks.__file__, "canonicalize_sharding"),
               frame("/x/a.py", "h"), frame(sources.TRACER, "_run"), frame("/x/m.py", "g")]  # fmt: skip
     monkeypatch.setattr(compat, "user_frames", lambda tb: frames)
     table = sources.SourceTable("/x")

@@ -17,7 +17,7 @@ import shardtype
 from jax import lax
 from jax.sharding import AxisType, NamedSharding, auto_axes, explicit_axes, reshard
 from jax.sharding import PartitionSpec as P
-from shardtype import annotations, record, selftest
+from shardtype import hooks, record, selftest
 from validator import validate
 
 X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
@@ -311,14 +311,14 @@ def test_code_that_reads_types_gets_a_hint():
 def snapshot():
     """Every place a replacement may be in."""
     out = {}
-    for module, name in annotations.PRIVATE:
-        value = getattr(annotations.source(module), name)
+    for module, name in hooks.PRIVATE:
+        value = getattr(hooks.source(module), name)
         out[module, name] = dict(value) if isinstance(value, dict) else value
     for name in ("vjp", "linearize", "jvp", "grad"):
         out[name] = getattr(jax, name)
     out["full_like"] = lax.full_like
-    out["_one_hot"] = annotations.source("nn.functions")._one_hot
-    out["canonicalize"] = annotations.source("lax.lax").canonicalize_sharding
+    out["_one_hot"] = hooks.source("nn.functions")._one_hot
+    out["canonicalize"] = hooks.source("lax.lax").canonicalize_sharding
     return out
 
 
@@ -384,7 +384,7 @@ def test_an_unknown_version_is_tested(monkeypatch):
     monkeypatch.setattr(record, "_verdicts", {})
     assert shardtype.export(jnp.sin, X).mode == "record"
     monkeypatch.setattr(record, "_verdicts", {})
-    monkeypatch.setattr(annotations, "PRIVATE", (*annotations.PRIVATE, ("pjit", "_gone")))
+    monkeypatch.setattr(hooks, "PRIVATE", (*hooks.PRIVATE, ("pjit", "_gone")))
     exported = shardtype.export(jnp.sin, X)
     assert exported.mode == "plain"
     assert re.fullmatch(

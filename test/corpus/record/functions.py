@@ -53,7 +53,7 @@ def i32(*shape: int) -> Any:
 # Annotations.
 
 
-@program(f32(8, 4), f32(4, 6), f32(8, 6))
+@program(f32(8, 4), f32(4, 8), f32(8, 8))
 def two_errors(x, w, y):
     """With x=P(data,model), w=P(model,None), y=P(None,data): the contraction is
     over a sharded dim and says nothing of it, and the sum meets a conflict."""

@@ -1,4 +1,4 @@
-# annotations.py - lets annotations through without enforcing them.
+# hooks.py - lets annotations through without enforcing them.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The replacements behind mode `record` (spec 08 section 4, numbers 1 to 10).
 
@@ -20,6 +20,7 @@ from shardtype import compat
 from shardtype.errors import ExportError
 from shardtype.recording import NewAxes, Recorder, retag, tag_of
 from shardtype.replace import Replacements
+from shardtype.specs import names_in
 
 # The private names, as (module, attribute). Missing ones end mode `record`.
 PRIVATE: tuple[tuple[str, str], ...] = (
@@ -187,7 +188,7 @@ class _Hooks:
         context = _context_mesh()
         inherit = tag.inherit if tag is not None else frozenset()
         target = retag(context, by=by, inherit=inherit)
-        lacking = self.recorder.need(axis_names(spec))
+        lacking = self.recorder.need(names_in(spec))
         if lacking:  # This attempt only finds out which axes there are.
             spec = jax.sharding.PartitionSpec()
         try:
@@ -312,7 +313,7 @@ class _Hooks:
             self.recorder.infer.append(entry)
             f = _noting_out_specs(f, kw["out_specs"], entry)
             self.recorder.note("infer", "shard_map", "in_specs come from the operands' types")
-            self.recorder.need(n for s in _specs(kw["out_specs"]) for n in axis_names_of(s))
+            self.recorder.need(n for s in _specs(kw["out_specs"]) for n in names_in(s))
             none = jax.sharding.PartitionSpec()
             kw["in_specs"] = none
             kw["out_specs"] = jax.tree_util.tree_map(
@@ -333,7 +334,7 @@ class _Hooks:
         if mesh is not None and tag_of(mesh) is None:
             self.recorder.learn(mesh, "shard_map")
         self.recorder.need(axis_names)
-        self.recorder.need(n for s in _specs(in_specs, out_specs) for n in axis_names_of(s))
+        self.recorder.need(n for s in _specs(in_specs, out_specs) for n in names_in(s))
         if self.recorder.missing:
             raise NewAxes
         marks = axis_names
@@ -484,21 +485,6 @@ def _is_empty(sharding: Any) -> bool:
 def _is_trivial(spec: Any) -> bool:
     parts = compat.partitions(spec)
     return not any(parts) and not getattr(spec, "unreduced", None) and not spec.reduced
-
-
-def axis_names(spec: Any) -> list[Any]:
-    """All axis names in a spec."""
-    return list(axis_names_of(spec))
-
-
-def axis_names_of(spec: Any) -> Iterator[Any]:
-    """The names in the entries, then those of the sets."""
-    for entry in compat.partitions(spec):
-        if entry is None or type(entry).__name__ == "UnconstrainedSingleton":
-            continue
-        yield from entry if isinstance(entry, tuple) else (entry,)
-    yield from getattr(spec, "unreduced", None) or ()
-    yield from getattr(spec, "reduced", None) or ()
 
 
 def _specs(*trees: Any) -> list[Any]:

@@ -1,0 +1,133 @@
+# checkcli.py - `python -m shardtype check module:function`.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Traces a function and runs the checker on it, in one command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from shardtype import program, specs, verdict
+from shardtype.errors import ExportError
+from shardtype.export import Exported
+from shardtype.types import JsonObject
+
+# Options of the program that are handed on: (name, metavar or None for a flag,
+# help).
+_HANDED_ON: tuple[tuple[str, str | None, str], ...] = (
+    ("out", "[NAME=]SPEC", "what a result must be"),
+    ("choose", "PLACE=SPEC", "take this result where several are legal"),
+    ("constraints", "assert|reshard", "what with_sharding_constraint means on Explicit axes"),
+    ("format", "FORMAT", "text, json, github or sarif"),
+    ("allow", "CODE", "do not report findings of this kind"),
+    ("warn", "CODE", "report findings of this kind as warnings"),
+    ("deny", "CODE", "report findings of this kind as errors"),
+    ("max-errors", "N", "show at most so many findings"),
+    ("color", "WHEN", "auto, always or never"),
+    ("all", None, "show every argument"),
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of `check` beyond those of `export`."""
+    parser.add_argument("--config", metavar="FILE", help="JSON file with mesh, in, out, ...")
+    parser.add_argument("--program", metavar="PATH", help="the shardtype program")
+    for name, metavar, text in _HANDED_ON:
+        destination = "on_" + name.replace("-", "_")
+        if metavar is None:
+            parser.add_argument(f"--{name}", dest=destination, action="store_true", help=text)
+        else:
+            parser.add_argument(
+                f"--{name}", dest=destination, action="append", metavar=metavar, help=text
+            )
+
+
+class Check:
+    """One run of the command."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        # Before the user's code runs: is there a program, is the mesh readable?
+        self._program = program.find(options.program)
+        self._config = _config(options.config)
+        mesh = options.mesh if options.mesh is not None else self._config.get("mesh")
+        if mesh is None:
+            raise ExportError("a mesh is missing: write --mesh X=4,Y=2")
+        if not isinstance(mesh, str):
+            raise ExportError(f"{options.config}: 'mesh' is a string such as \"X=4,Y=2\"")
+        specs.parse_mesh(mesh)
+        self.mesh: str = mesh
+
+    def run(
+        self,
+        export: Callable[[], Exported],
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> int:
+        """Export with `export`, check, print the report; the program's exit code."""
+        mesh = specs.to_mesh(self.mesh)
+        wanted = verdict.argument_specs(fn, args, kwargs, self._specs(), mesh)
+        exported = export()
+        for note in exported.notes:
+            print(f"note: {note}", file=sys.stderr)
+        config = dict(self._config)
+        config["mesh"] = self.mesh
+        config["in"] = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
+        return self._check(exported, config)
+
+    def _specs(self) -> list[tuple[str | None, Any]] | None:
+        """Specs of the config file, then those of the command line."""
+        given = self._config.get("in", [])
+        if isinstance(given, dict):
+            pairs: list[tuple[str | None, Any]] = list(given.items())
+        else:
+            pairs = [specs.split_in(text) for text in given]
+        pairs += [specs.split_in(text) for text in self._options.specs or ()]
+        return pairs or None
+
+    def _check(self, exported: Exported, config: JsonObject) -> int:
+        name = verdict.file_name(exported)
+        root = os.path.abspath(self._options.root or os.getcwd())
+        with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
+            exported.save(os.path.join(folder, name))
+            with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
+                json.dump(config, f)
+            call = ["check", name, "--config", "config", "--source-root", root]
+            code, out, error = program.run(self._program, call + self._handed_on(), folder)
+        sys.stdout.write(out)
+        sys.stdout.flush()
+        sys.stderr.write(error)
+        return code
+
+    def _handed_on(self) -> list[str]:
+        out: list[str] = []
+        for name, metavar, _ in _HANDED_ON:
+            value = getattr(self._options, "on_" + name.replace("-", "_"))
+            if metavar is None:
+                out += [f"--{name}"] * bool(value)
+            for item in value if isinstance(value, list) else ():
+                out += [f"--{name}", item]
+        if not self._options.on_color and not self._options.on_format and sys.stdout.isatty():
+            out += ["--color", "always"]  # The program itself writes to a pipe.
+        return out
+
+
+def _config(path: str | None) -> JsonObject:
+    if path is None:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as f:
+            config = json.load(f)
+    except OSError as e:
+        raise ExportError(f"cannot read {path}: {e.strerror}") from None
+    except ValueError as e:
+        raise ExportError(f"{path} is not JSON: {e}") from None
+    if not isinstance(config, dict):
+        raise ExportError(f"{path}: a config file holds one object")
+    return config

@@ -1,0 +1,47 @@
+# program.py - finds and runs the `shardtype` program.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checker is a program of its own; this runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from shardtype.errors import ExportError
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def find(program: str | os.PathLike[str] | None = None) -> str:
+    """Path of the program: as given, from `SHARDTYPE_PROGRAM`, from this package
+    (a wheel holds it), or from the search path.
+
+    Raises `ExportError` if there is none.
+    """
+    given = os.fspath(program) if program is not None else os.environ.get("SHARDTYPE_PROGRAM")
+    if given:
+        found = shutil.which(given)
+        if found is None:
+            raise ExportError(f"'{given}' is not a program that can be run")
+        return found
+    packaged = os.path.join(_HERE, "bin", "shardtype")
+    found = packaged if os.access(packaged, os.X_OK) else shutil.which("shardtype")
+    if found is None:
+        raise ExportError(
+            "the shardtype program is not found: put it on PATH, or its path into"
+            " SHARDTYPE_PROGRAM"
+        )
+    return found
+
+
+def run(program: str, arguments: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of one call."""
+    try:
+        done = subprocess.run(
+            [program, *arguments], cwd=cwd, capture_output=True, text=True, encoding="utf-8"
+        )
+    except OSError as e:
+        raise ExportError(f"cannot run {program}: {e.strerror}") from None
+    return done.returncode, done.stdout, done.stderr

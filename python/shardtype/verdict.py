@@ -1,0 +1,244 @@
+# verdict.py - from a Python function to a verdict.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`check` and what it returns."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shardtype import compat, paths, program, specs
+from shardtype.errors import ExportError, IllTyped
+from shardtype.export import Exported, export
+from shardtype.types import JsonObject
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One error or warning. `file`, `line` and `column` are those of the user's
+    call (None if it has none); `fixes` are as in the program's JSON."""
+
+    code: str
+    severity: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    function: str | None = None
+    notes: tuple[str, ...] = ()
+    fixes: tuple[JsonObject, ...] = ()
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.file else ""
+        return f"{place}{self.severity}[{self.code}]: {self.message}"
+
+
+@dataclass
+class Report:
+    """What the checker says of a function.
+
+    `str()` is the report as the program prints it. `types` are the types of
+    arguments and results by path, as `f32[8@data,4]`. `data` is the report in
+    JSON, `exported` the program that was checked.
+    """
+
+    text: str
+    data: JsonObject
+    exported: Exported
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return bool(self.data["ok"])
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Errors and warnings, in the order of the report."""
+        return [_finding(d) for d in self.data["diagnostics"]]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The errors alone."""
+        return [f for f in self.findings if f.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """The warnings alone."""
+        return [f for f in self.findings if f.severity == "warning"]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of every argument and result, by its path."""
+        both = [*self.data.get("arguments", ()), *self.data.get("results", ())]
+        return {v["path"]: v["type"] for v in both}
+
+    def raise_for_errors(self) -> Report:
+        """Raise `IllTyped` with the report if there are errors; else return it."""
+        if not self.ok:
+            raise IllTyped(self)
+        return self
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        name = self.exported.data["entry"].get("name") or "function"
+        count = len(self.errors)
+        verdict = "ok" if self.ok else f"{count} error{'' if count == 1 else 's'}"
+        return f"<shardtype.Report of {name}: {verdict}>"
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook."""
+        color = "#2e7d32" if self.ok else "#b71c1c"
+        return (
+            f'<pre style="border-left: 4px solid {color}; padding-left: 8px">'
+            f"{html.escape(self.text)}</pre>"
+        )
+
+
+def check(
+    fn: Callable[..., Any],
+    *args: Any,
+    mesh: Any,
+    in_specs: Any = None,
+    out_specs: Any = None,
+    choose: Mapping[str, Any] | None = None,
+    constraints: str | None = None,
+    mode: str = "auto",
+    root: str | os.PathLike[str] | None = None,
+    program: str | os.PathLike[str] | None = None,
+    **kwargs: Any,
+) -> Report:
+    """Trace `fn` on `args` and `kwargs` and check the program under a mesh.
+
+    Arguments are arrays, `jax.ShapeDtypeStruct`s, or trees of them; nothing is
+    computed and no device is needed. `mesh` is "X=4,Y=2:Auto", a dict of sizes, an
+    AbstractMesh or a Mesh.
+
+    `in_specs` says how the arguments are sharded: a dict from argument paths or
+    patterns (`params/**/w`) to specs; or a list or tuple with a spec, or a tree of
+    specs, per positional argument. A spec is a PartitionSpec, its text, a
+    NamedSharding, or an array that has one. Arguments without a spec have the one
+    that they carry, else they are replicated. `out_specs`: a dict from paths of
+    results (`result/0`) to specs that they must have.
+
+    `choose`, `constraints` are as on the command line of the program; `mode` and
+    `root` as in `export`. `program` is the path of the shardtype program.
+
+        def test_step_is_well_typed():
+            shardtype.check(step, params, batch, mesh="data=4,model=2",
+                            in_specs={"batch": P("data")}).raise_for_errors()
+
+    Raises `ExportError` for wrong uses, with what to write instead. What the user's
+    code raises while it is traced passes through.
+    """
+    from shardtype import program as runner
+
+    executable = runner.find(program)
+    abstract = specs.to_mesh(mesh)
+    wanted = argument_specs(fn, args, kwargs, in_specs, abstract)
+    native = {"in_specs": in_specs} if mode == "native" else {}
+    sizes = {} if mode == "plain" else {"mesh": abstract}
+    exported = export(fn, *args, mode=mode, root=root, **sizes, **native, **kwargs)
+    config: JsonObject = {
+        "mesh": specs.mesh_text(abstract),
+        "in": positional(wanted, exported.data["entry"]["arg_paths"]),
+    }
+    if out_specs is not None:
+        config["out"] = {
+            path: specs.spec_text(_the_spec(spec, path)) for path, spec in out_specs.items()
+        }
+    if choose:
+        config["choose"] = {
+            place: specs.spec_text(_the_spec(s, place)) for place, s in choose.items()
+        }
+    if constraints is not None:
+        config["constraints"] = constraints
+    return run_checker(executable, exported, config, root)
+
+
+def argument_specs(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_specs: Any,
+    mesh: Any,
+) -> dict[str, Any]:
+    """The spec of each argument by path: as given, else as the argument carries.
+
+    Raises `ExportError` for a pattern without a match and for an axis that `mesh`
+    lacks.
+    """
+    places = [path for _, path in paths.argument_places(fn, args, kwargs)]
+    given = specs.assign(in_specs, places, args)
+    leaves = compat.require_jax().tree_util.tree_leaves((args, kwargs))
+    out: dict[str, Any] = {}
+    for i, (path, spec) in enumerate(zip(places, given, strict=True)):
+        if spec is None and len(leaves) == len(places):
+            spec = specs.carried_spec(leaves[i])
+        if spec is not None:
+            specs.check_axes(spec, mesh, f"argument '{path}'")
+            out[path] = spec
+    return out
+
+
+def positional(wanted: dict[str, Any], arguments: list[str]) -> list[str]:
+    """Specs in the order of the program's arguments (static ones are not there)."""
+    return [specs.spec_text(wanted.get(path)) for path in arguments]
+
+
+def _the_spec(value: Any, where: str) -> Any:
+    spec = specs.to_spec(value)
+    if spec is None:
+        raise ExportError(f"'{where}' has no spec: write P() for a replicated value")
+    return spec
+
+
+def file_name(exported: Exported) -> str:
+    """A file name for a program, which its report names."""
+    name = exported.data["entry"].get("name") or "function"
+    return "".join(c if c.isalnum() or c in "_.-" else "_" for c in name) + ".json"
+
+
+def run_checker(
+    executable: str,
+    exported: Exported,
+    config: JsonObject,
+    root: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Run the program on an export, once for the text and once for the JSON."""
+    name = file_name(exported)
+    source_root = os.path.abspath(os.fspath(root) if root is not None else os.getcwd())
+    with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
+        exported.save(os.path.join(folder, name))
+        with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
+            json.dump(config, f)
+        call = ["check", name, "--config", "config", "--source-root", source_root]
+        code, text, error = program.run(executable, [*call, "--color", "never"], folder)
+        if code in (0, 1):
+            code, data, error = program.run(executable, [*call, "--format", "json"], folder)
+    if code not in (0, 1):
+        reason = error.strip().removeprefix("error: ") or f"it ended with code {code}"
+        raise ExportError(f"the checker could not check {name}: {reason}")
+    return Report(text.rstrip("\n"), json.loads(data), exported, list(exported.notes))
+
+
+def _finding(d: JsonObject) -> Finding:
+    source = d.get("source") or {}
+    return Finding(
+        code=d["code"],
+        severity=d["severity"],
+        message=d["message"],
+        file=source.get("file"),
+        line=source.get("line"),
+        column=source.get("column"),
+        function=source.get("function"),
+        notes=tuple(n["message"] for n in d.get("notes", ())),
+        fixes=tuple(d.get("fixes", ())),
+    )
