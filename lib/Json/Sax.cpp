@@ -68,7 +68,7 @@ public:
   /// was just taken.
   void Put(char c) {
     bits_ |= c;
-    if (LLVM_LIKELY(put_ + 1 == at_))
+    if (LLVM_LIKELY(put_ == at_ - 1))
       put_ = at_;
     else
       copy(c);
@@ -146,11 +146,10 @@ Mistake mistakeOf(rapid::ParseErrorCode code) {
 }
 
 /// Takes the parser's events and passes them on with their positions. The
-/// parser calls itself for each level, which is faster, or keeps a list of
-/// levels: `Calls`.
-template <typename Events, bool Calls>
+/// parser calls itself for each level: events of too many must end it.
+template <typename Events>
 class Handler
-    : public rapid::BaseReaderHandler<rapid::UTF8<>, Handler<Events, Calls>> {
+    : public rapid::BaseReaderHandler<rapid::UTF8<>, Handler<Events>> {
 public:
   Handler(StringRef text, Events &events)
       : text_(text), shared_{text.begin()}, stream_(text, shared_),
@@ -164,8 +163,7 @@ public:
         stream_.Take();
     rapid::Reader reader;
     constexpr unsigned Flags =
-        rapid::kParseInsituFlag | rapid::kParseNumbersAsStringsFlag |
-        (Calls ? rapid::kParseNoFlags : rapid::kParseIterativeFlag);
+        rapid::kParseInsituFlag | rapid::kParseNumbersAsStringsFlag;
     rapid::ParseResult result = reader.Parse<Flags>(stream_, *this);
     if (result.Code() == rapid::kParseErrorTermination)
       return;
@@ -202,14 +200,12 @@ public:
   bool Key(const char *chars, unsigned size, bool) {
     return events_.key(value(chars, size), offset(shared_.after));
   }
-  bool StartObject() { return events_.open(Node::Object, afterBracket()); }
-  bool StartArray() { return events_.open(Node::Array, afterBracket()); }
-  bool EndObject(unsigned) { return events_.close(afterBracket()); }
-  bool EndArray(unsigned) { return events_.close(afterBracket()); }
+  bool StartObject() { return events_.open(Node::Object, offset()); }
+  bool StartArray() { return events_.open(Node::Array, offset()); }
+  bool EndObject(unsigned) { return events_.close(offset()); }
+  bool EndArray(unsigned) { return events_.close(offset()); }
 
 private:
-  /// With a list of levels the event comes before the bracket is taken.
-  uint32_t afterBracket() const { return offset() + (Calls ? 0 : 1); }
   uint32_t offset() const { return static_cast<uint32_t>(stream_.Tell()); }
   uint32_t offset(const char *at) const {
     return static_cast<uint32_t>(at - text_.begin());
@@ -286,8 +282,8 @@ struct TreeEvents {
     return check(offset);
   }
   bool open(Node::Kind kind, uint32_t offset) {
-    if (++depth > limits.depth)
-      badLimit(offset, "the nesting of the file", limits.depth);
+    if (++depth > mostLevels(limits))
+      badLimit(offset, "the nesting of the file", mostLevels(limits));
     tree.open(kind, offset);
     return check(offset);
   }
@@ -359,25 +355,20 @@ struct PathEvents {
 
 void json::scan(StringRef text, Stream &stream) {
   StreamEvents events{stream};
-  // More levels might be too many for the stack.
-  constexpr unsigned MostCalls = 2048;
-  if (stream.maxDepth() <= MostCalls)
-    Handler<StreamEvents, true>(text, events).run();
-  else
-    Handler<StreamEvents, false>(text, events).run();
+  Handler<StreamEvents>(text, events).run();
 }
 
 void json::scanWhole(StringRef text, const JsonLimits &limits,
                      llvm::function_ref<void(Ref)> take) {
   Tree tree(text);
   TreeEvents events{tree, limits};
-  Handler<TreeEvents, false>(text, events).run();
+  Handler<TreeEvents>(text, events).run();
   take(tree.root());
 }
 
 std::string json::locate(StringRef text, uint32_t offset) {
   PathEvents events{offset};
-  Handler<PathEvents, false>(text, events).run();
+  Handler<PathEvents>(text, events).run();
   std::string pointer;
   for (const PathEvents::Step &step : events.steps) {
     pointer += '/';

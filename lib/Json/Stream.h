@@ -44,12 +44,17 @@ public:
   virtual void jaxprEnd() = 0;
 };
 
+/// The limit of nesting: parser and readers call themselves for each level, so
+/// there is an end to what may be asked for.
+inline unsigned mostLevels(const JsonLimits &limits) {
+  return std::min(limits.depth, JsonLimits::MostDepth);
+}
+
 class Stream {
 public:
   Stream(StringRef text, Client &client, const JsonLimits &limits)
-      : tree_(text), client_(client), limits_(limits) {}
-
-  unsigned maxDepth() const { return limits_.depth; }
+      : tree_(text), client_(client), limits_(limits),
+        maxDepth_(mostLevels(limits)) {}
 
   // The events of a JSON text, in order. May throw Bad.
   void scalar(Node::Kind kind, int64_t integer, uint32_t offset) {
@@ -78,8 +83,8 @@ public:
       field(name, offset);
   }
   void open(Node::Kind kind, uint32_t offset) {
-    if (++depth_ > limits_.depth)
-      badLimit(offset, "the nesting of the file", limits_.depth);
+    if (++depth_ > maxDepth_)
+      badLimit(offset, "the nesting of the file", maxDepth_);
     if (collects_) {
       checkSize();
       tree_.open(kind, offset);
@@ -120,7 +125,7 @@ private:
   Tree tree_;
   Client &client_;
   const JsonLimits &limits_;
-  unsigned depth_ = 0;
+  unsigned maxDepth_, depth_ = 0;
   bool collects_ = false; // Inside an element.
   unsigned skips_ = 0;    // Open brackets of a value that is skipped.
   At at_ = At::Start;

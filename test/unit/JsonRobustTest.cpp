@@ -132,18 +132,26 @@ TEST_CASE("deep values and types within the limit are read") {
   CHECK(StringRef(write(*reading.program)).contains(deep));
 }
 
-TEST_CASE("a limit that asks for much nesting does not use the stack") {
-  constexpr unsigned Deep = 1000000;
+TEST_CASE("no limit makes nesting use up the stack") {
   JsonLimits limits;
-  limits.depth = Deep + 100;
-  std::string deep = std::string(Deep, '[') + std::string(Deep, ']');
-  CHECK(errorOf(small({{"root", ",\"more\":" + deep}}), limits) == "");
-  // Positions are the same as below the limit for calls.
-  CHECK(errorOf(small({{"root", ",\"more\":[{\"a\":[1,{\"b\":2,\"b\":3}]}]"}}),
-                limits) ==
-        "json-duplicate-key /more/0/a/1/b: key 'b' is given twice");
-  CHECK(errorOf(small({{"in", "[0,1,{}]"}}), limits) ==
-        errorOf(small({{"in", "[0,1,{}]"}})));
+  limits.depth = 1u << 31;
+  auto nested = [](unsigned levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  constexpr unsigned Most = JsonLimits::MostDepth;
+  CHECK(errorOf(small({{"root", ",\"more\":" + nested(Most - 1)}}), limits) ==
+        "");
+  StringRef limit = "the nesting of the file is above the limit of 4096";
+  CHECK(
+      StringRef(errorOf(small({{"root", ",\"more\":" + nested(Most)}}), limits))
+          .ends_with(limit));
+  // As a value of a parameter, the readers follow it down.
+  CHECK(errorOf(small({{"params", "{\"k\":" + nested(Most - 8) + "}"}}),
+                limits) == "");
+  DiagnosticList diags;
+  CHECK(readJsonValue(nested(Most), diags, limits));
+  CHECK_FALSE(readJsonValue(std::string(1 << 20, '['), diags, limits));
+  CHECK(StringRef(diags.all()[0].message).ends_with(limit));
 }
 
 TEST_CASE("large input is bounded") {

@@ -9,7 +9,8 @@
 namespace shardtype {
 
 struct JsonLimits {
-  unsigned depth = 512;        // Of JSON nesting.
+  static constexpr unsigned MostDepth = 4096;
+  unsigned depth = 512;        // Of JSON nesting; at most MostDepth is read.
   uint64_t bytes = 4ull << 30; // Of the text; at most 2^32 - 1 are read.
   /// Values in one equation, one entry of a table, one field of the root: what
   /// is held in memory beside the program.
