@@ -31,6 +31,7 @@ shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs, ArrayRef<std::string> paths,
                       StringRef option, DiagnosticList &diagnostics) {
   std::vector<const ArgumentSpec *> chosen(paths.size());
   for (const ArgumentSpec &spec : specs) {
+    std::string origin = spec.origin.empty() ? option.str() : spec.origin;
     if (spec.pattern.empty()) {
       if (spec.position >= 0 &&
           static_cast<size_t>(spec.position) < paths.size()) {
@@ -39,8 +40,9 @@ shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs, ArrayRef<std::string> paths,
       }
       diagnostics.add(
           diag::OptionInvalid,
-          {option.str() + " number " + std::to_string(spec.position + 1) +
-           ": the program has only " + std::to_string(paths.size())});
+          {origin + " number " + std::to_string(spec.position + 1) +
+           ": the program has " +
+           (paths.empty() ? "none" : "only " + std::to_string(paths.size()))});
       continue;
     }
     bool any = false;
@@ -50,31 +52,46 @@ shardtype::matchSpecs(ArrayRef<ArgumentSpec> specs, ArrayRef<std::string> paths,
         any = true;
       }
     if (!any)
-      diagnostics.add(diag::OptionInvalid, {option.str() + " '" + spec.pattern +
-                                            "' fits nothing; there are " +
-                                            nearPaths(spec.pattern, paths)});
+      diagnostics.add(
+          diag::OptionInvalid,
+          {origin + " '" + spec.pattern + "' fits nothing; there " +
+           (paths.empty() ? "is nothing"
+                          : "are " + nearPaths(spec.pattern, paths))});
   }
   return chosen;
 }
 
+namespace {
+/// What a spec is for, and who gave it (null: the trace).
+struct Asked {
+  StringRef what;
+  const ArgumentSpec *by = nullptr;
+};
+} // namespace
+
 /// Adds what is wrong with a spec for the value at `path`.
 static void reportSpec(Findings &findings, Context &cx, const SpecError &error,
                        const PartitionSpec &spec, MeshId mesh, unsigned rank,
-                       ArrayRef<int64_t> shape, StringRef what, StringRef name,
+                       ArrayRef<int64_t> shape, Asked asked, StringRef name,
                        std::string path) {
   auto [code, args] = describeSpecError(cx, error, spec, mesh, rank, shape);
   Diagnostic d;
   d.code = code;
   d.level = info(code).level;
-  d.message = what.str() + " '" + name.str() + "': " + formatDiag(code, args);
+  d.message =
+      asked.what.str() + " '" + name.str() + "': " + formatDiag(code, args);
   d.path = std::move(path);
+  std::string from = "the spec recorded in the trace";
+  if (asked.by)
+    from = asked.by->origin.empty() ? "an option" : asked.by->origin;
+  d.notes.push_back({str(cx, spec) + " is from " + from, StackId()});
   findings.add(std::move(d));
 }
 
 /// A spec on a mesh for a value of some type; nothing if it is reported.
 static std::optional<Sharding> place(Findings &findings, Context &cx,
                                      const PartitionSpec &spec, MeshId mesh,
-                                     const Type &type, StringRef what,
+                                     const Type &type, Asked asked,
                                      StringRef name, std::string path) {
   SpecResult<Sharding> sharding = resolve(cx, spec, mesh, type.rank());
   std::optional<SpecError> error;
@@ -84,7 +101,7 @@ static std::optional<Sharding> place(Findings &findings, Context &cx,
     error = checkDivisible(cx, *sharding, type.shape);
   if (!error)
     return std::move(*sharding);
-  reportSpec(findings, cx, *error, spec, mesh, type.rank(), type.shape, what,
+  reportSpec(findings, cx, *error, spec, mesh, type.rank(), type.shape, asked,
              name, std::move(path));
   return std::nullopt;
 }
@@ -123,8 +140,9 @@ std::vector<Val> shardtype::argumentValues(const Program &program,
       spec = specs[i]->spec;
     else if (type.sharding.hasMesh())
       spec = toSpec(cx, type.sharding); // structure/retype.1
-    std::optional<Sharding> sharding = place(findings, cx, spec, meshes.now(),
-                                             type, "argument", paths[i], path);
+    std::optional<Sharding> sharding =
+        place(findings, cx, spec, meshes.now(), type, {"argument", specs[i]},
+              paths[i], path);
     // A spec that cannot be leaves the argument open.
     values.push_back(
         sharding ? Val(cx.withSharding(recorded, *sharding), 0)
@@ -165,7 +183,8 @@ static void reportOut(ResultCheck &check, TypeId is, TypeId wanted) {
 }
 
 /// The result's value once `--out` has been looked at (structure/out.1).
-static Val checkOut(ResultCheck &check, Val result, const PartitionSpec &spec) {
+static Val checkOut(ResultCheck &check, Val result,
+                    const ArgumentSpec &option) {
   Context &cx = check.engine.context();
   const Type type = cx.type(result.type());
   if (!type.isArray())
@@ -173,8 +192,8 @@ static Val checkOut(ResultCheck &check, Val result, const PartitionSpec &spec) {
   MeshId mesh =
       type.sharding.hasMesh() ? type.sharding.mesh : check.engine.out().mesh;
   std::optional<Sharding> wanted =
-      place(check.findings, cx, spec, mesh, type, "result", check.name,
-            "results/" + std::to_string(check.index));
+      place(check.findings, cx, option.spec, mesh, type, {"result", &option},
+            check.name, "results/" + std::to_string(check.index));
   if (!wanted)
     return result;
   TypeId asked = cx.withSharding(result.type(), *wanted);
@@ -197,9 +216,12 @@ void shardtype::takeResults(Engine &engine, ArrayRef<Val> results,
     Val value = results[i];
     if (specs[i] && !value.poison()) {
       ResultCheck check = {engine, findings, i, paths[i]};
-      value = checkOut(check, value, specs[i]->spec);
+      value = checkOut(check, value, *specs[i]);
     }
     out.resultTypes.push_back(value.type());
     out.openResults.push_back(value.is(Val::Open));
+    // An error elsewhere left it open: that has been said.
+    if (value.is(Val::Open) && !value.is(Val::Tainted) && !value.is(Val::Guess))
+      findings.openResult(i, paths[i]);
   }
 }

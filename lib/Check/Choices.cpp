@@ -44,20 +44,35 @@ void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
     const Choice &choice = out_.options.choices[i];
     if (!fits(choice, d))
       continue;
+    if (d.mended()) {
+      choiceMisses_[i] = "another choice has mended the error there";
+      continue;
+    }
     std::string miss;
     bool chosen = choice.operand < 0
                       ? chooseResult(engine, frame, id, choice, d, miss)
                       : chooseOperand(engine, frame, id, choice, d, miss);
-    if (chosen)
+    if (chosen) {
       ++choiceUses_[i];
-    else if (choiceMisses_[i].empty())
+      mend(choice, d);
+    } else if (choiceMisses_[i].empty()) {
       choiceMisses_[i] = miss;
+    }
   }
 }
 
-static void assumeOnly(Diagnostic &d, const Fix &chosen) {
+static void takeOnly(Diagnostic &d, const Fix &chosen) {
   for (Fix &fix : d.fixes)
-    fix.assumed = &fix == &chosen;
+    fix.assumed = fix.chosen = &fix == &chosen;
+}
+
+/// structure/choose.2: what was chosen counts as if it were written.
+void Findings::mend(const Choice &choice, Diagnostic &d) {
+  d.level = Level::Note;
+  std::string origin = choice.origin.empty() ? "--choose" : choice.origin;
+  d.notes.push_back({"mended by " + origin + ", as if " +
+                         str(context_, choice.spec) + " were written here",
+                     StackId()});
 }
 
 /// The values of an equation's operands.
@@ -75,8 +90,7 @@ static void takeOver(Engine &engine, ActiveFrame &frame, EqnId id,
                      const Outcome &outcome) {
   const Eqn &eqn = engine.program().eqn(id);
   for (unsigned i = 0; i < eqn.numResults; ++i)
-    frame.val(engine.program().result(eqn, i)) =
-        engine.result(outcome, i).with(Val::Assumed);
+    frame.val(engine.program().result(eqn, i)) = engine.result(outcome, i);
   for (Instance::Held held : engine.bodiesOf(outcome)) {
     held.eqn = id;
     frame.held.push_back(held);
@@ -103,11 +117,11 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
     auto wanted =
         resolve(context_, choice.spec, type.sharding.mesh, type.rank());
     if (fix.operand < 0 && wanted && *wanted == type.sharding) {
-      assumeOnly(d, fix);
+      takeOnly(d, fix);
       const Eqn &eqn = program_.eqn(id);
       if (fix.bodyResult >= 0)
         keepCarries(engine, frame, id);
-      frame.val(program_.result(eqn, fix.result)) = Val(fix.type, Val::Assumed);
+      frame.val(program_.result(eqn, fix.result)) = Val(fix.type, 0);
       return true;
     }
     if (fix.operand < 0)
@@ -159,6 +173,6 @@ bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
     d.fixes.push_back(std::move(fix));
     same = d.fixes.end() - 1;
   }
-  assumeOnly(d, *same);
+  takeOnly(d, *same);
   return true;
 }

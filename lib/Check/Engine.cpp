@@ -127,13 +127,14 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
     held.eqn = id;
     frame.held.push_back(held);
   }
-  if (outcome.flags & (Outcome::Failed | Outcome::BodyErrors) &&
-      !(flags & Val::Guess))
-    frame.hadErrors = true;
   if (findings_ && backward)
     findings_->backward(frame, id);
+  bool mended = false;
   if (findings_ && (outcome.findings >= 0 || outcome.is(Outcome::Unknown)))
-    findings_->report(*this, frame, id, outcome, flags);
+    mended = findings_->report(*this, frame, id, outcome, flags);
+  bool failedHere = outcome.is(Outcome::Failed) && !mended;
+  if ((failedHere || outcome.is(Outcome::BodyErrors)) && !(flags & Val::Guess))
+    frame.hadErrors = true;
 }
 
 void Engine::bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,

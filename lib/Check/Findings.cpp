@@ -88,36 +88,41 @@ static std::string placeOf(const Program &program, StackId stack,
 
 //===--- Findings of rules ------------------------------------------------===//
 
-void Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
+bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
                       const Outcome &outcome, uint32_t flags) {
   bool lenient = flags & Val::Guess;
   if (lenient && outcome.flags & (Outcome::Unknown | Outcome::Failed)) {
     // structure/backward.2: no verdict, whatever is wrong here.
     if (untyped_.insert(id).second && untyped_.size() == 1)
       firstUntyped_ = {id, path(frame, id), stack(frame, id)};
-    return;
+    return false;
   }
   if (lenient)
-    return;
+    return false;
   if (outcome.is(Outcome::Unknown))
-    return reportUnknown(engine, frame, id, outcome.unknown);
+    return reportUnknown(engine, frame, id, outcome.unknown), false;
   // A copy: choices may run rows. Findings of one code belong together.
   std::vector<Diagnostic> list = engine.findingsOf(outcome).vec();
   SmallVector<diag::Code, 4> fresh;
   for (const Diagnostic &d : list)
     if (!seen_.contains({id, d.code}))
       fresh.push_back(d.code);
+  bool allMended = true;
   for (Diagnostic &d : list) {
-    if (followsFromError(frame, id, d, flags))
+    if (followsFromError(frame, id, d, flags)) {
+      allMended = false;
       continue;
+    }
     assumeRecorded(engine, id, d);
     d.eqn = id;
     d.path = path(frame, id);
     d.stack = stack(frame, id);
     applyChoice(engine, frame, id, d);
+    allMended &= d.level != Level::Error;
     for (const Fix &fix : d.fixes)
       if (fix.assumed) {
-        assumed_.insert(id);
+        if (!fix.chosen)
+          assumed_.insert(id);
         frame.assumed.push_back({id, fix});
       }
     if (!llvm::is_contained(fresh, d.code))
@@ -130,6 +135,7 @@ void Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     }
     add(std::move(d));
   }
+  return allMended;
 }
 
 /// Errors of shapes and dtypes do not depend on shardings.
@@ -417,8 +423,9 @@ void Findings::finish() {
     const Choice &choice = out_.options.choices[i];
     std::string why = choiceMisses_[i].empty() ? "no error there has a choice"
                                                : choiceMisses_[i];
+    std::string origin = choice.origin.empty() ? "--choose" : choice.origin;
     out_.diagnostics.add(diag::OptionInvalid,
-                         {"--choose " + choice.place + ": " + why});
+                         {origin + " '" + choice.place + "': " + why});
   }
   if (backward_.empty())
     return;

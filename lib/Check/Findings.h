@@ -18,7 +18,8 @@ public:
   /// Reports an outcome's findings for one equation. `flags` are those of its
   /// operands, with Guess if it is part of a backward pass. A choice made for
   /// this place changes the equation's results in the frame.
-  void report(Engine &engine, ActiveFrame &frame, EqnId id,
+  /// True: every error was mended by a choice.
+  bool report(Engine &engine, ActiveFrame &frame, EqnId id,
               const Outcome &outcome, uint32_t flags);
   void binderMismatch(Engine &engine, ActiveFrame &frame, EqnId id,
                       unsigned result, TypeId computed, TypeId recorded);
@@ -28,6 +29,8 @@ public:
   /// that fit nowhere.
   void finish();
 
+  /// Notes a result whose sharding nothing decides, and where it was made.
+  void openResult(unsigned index, const std::string &name);
   /// Says where the sharding of an entry's result came from.
   void noteResult(Engine &engine, unsigned index, Diagnostic &d);
 
@@ -71,6 +74,7 @@ private:
                     const Choice &choice, Diagnostic &d, std::string &miss);
   bool chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
                      const Choice &choice, Diagnostic &d, std::string &miss);
+  void mend(const Choice &choice, Diagnostic &d);
   bool fits(const Choice &choice, const Diagnostic &d) const;
 
   const Program &program_;

@@ -15,9 +15,8 @@ struct Job {
   std::optional<Program> program;
   std::optional<CheckedProgram> checked;
   DiagnosticList inputErrors;
-  int exitCode() const {
-    return !checked || inputErrors.hasErrors() ? 2 : checked->ok() ? 0 : 1;
-  }
+  bool usable() const { return checked && !inputErrors.hasErrors(); }
+  int exitCode() const;
 };
 
 /// Checks every program named on the command line.
@@ -54,17 +53,37 @@ private:
 };
 } // namespace
 
+/// A spec asked for that the program cannot have: what it leaves undecided is
+/// checked all the same, but the option is wrong.
+static bool isAboutAskedSpec(const Diagnostic &d) {
+  return d.level == Level::Error && !d.eqn.valid() &&
+         d.code != diag::ArgumentUntyped && d.code != diag::OutMismatch &&
+         (StringRef(d.path).starts_with("arguments/") ||
+          StringRef(d.path).starts_with("results/"));
+}
+
+int Job::exitCode() const {
+  if (!usable() || llvm::any_of(checked->diagnostics.all(), isAboutAskedSpec))
+    return 2;
+  return checked->ok() ? 0 : 1;
+}
+
 bool Run::prepare() {
+  auto fail = [&](StringRef message) {
+    streams_.err << "shardtype: " << message << '\n';
+    return false;
+  };
   if (failed(resolveOptions(context_, options_, check_, levels_, streams_.err)))
     return false;
-  if (options_.fixAll && (options_.programs.size() != 1 || options_.split)) {
-    streams_.err << "shardtype: --fix-all takes one program\n";
-    return false;
-  }
-  if (!options_.fixAll && !options_.output.empty()) {
-    streams_.err << "shardtype: -o names what --fix-all writes\n";
-    return false;
-  }
+  if (options_.fixAll && (options_.programs.size() != 1 || options_.split))
+    return fail("--fix-all takes one program");
+  if (!options_.fixAll && !options_.output.empty())
+    return fail("-o names what --fix-all writes");
+  if (options_.fixAll && options_.verify)
+    return fail("--verify and --fix-all do not go together");
+  if (options_.format != OutputFormat::Text &&
+      (options_.verify || options_.fixAll))
+    return fail("--format is for reports; --verify and --fix-all write none");
   sources_ = std::make_unique<Sources>(options_.sourceRoot);
   for (const std::string &path : options_.programs)
     addFile(path);
@@ -137,7 +156,7 @@ ReportOptions Run::report(const Job &job) {
 void Run::reportText(const Job &job, raw_ostream &os) {
   if (!job.inputErrors.empty())
     printInputErrors(streams_.err, job.inputErrors, report(job));
-  if (job.checked && !job.inputErrors.hasErrors())
+  if (job.usable())
     printCheck(os, *job.checked, report(job));
 }
 
@@ -145,7 +164,7 @@ void Run::reportJson(bool withEquations) {
   llvm::json::OStream json(streams_.out, 1);
   auto all = [&] {
     for (const Job &job : jobs_)
-      if (job.checked && !job.inputErrors.hasErrors())
+      if (job.usable())
         writeCheckJson(json, *job.checked, report(job), withEquations);
       else
         writeInputErrorsJson(json, job.inputErrors, report(job));
@@ -161,8 +180,8 @@ void Run::reportJson(bool withEquations) {
 void Run::reportSarif() {
   std::vector<SarifInput> inputs;
   for (const Job &job : jobs_)
-    inputs.push_back({job.inputErrors.empty() ? &*job.checked : nullptr,
-                      &job.inputErrors, job.input.name});
+    inputs.push_back({job.usable() ? &*job.checked : nullptr, &job.inputErrors,
+                      job.input.name});
   writeSarif(streams_.out, inputs);
 }
 
@@ -191,6 +210,11 @@ static unsigned unfixed(const DiagnosticList &diagnostics) {
 
 int Run::fixAll() {
   const Job &job = jobs_.front();
+  if (job.usable() && isOutputAnInput(options_) && job.program->fromText) {
+    streams_.err << "shardtype: -o '" << options_.output
+                 << "' is the text that is read; --fix-all writes JSON\n";
+    return 2;
+  }
   if (exitCode() == 2) {
     reportText(job, streams_.err);
     return 2;
@@ -235,10 +259,10 @@ int Run::check() {
     break;
   case OutputFormat::Github:
     for (const Job &job : jobs_)
-      if (job.inputErrors.empty())
+      if (job.usable())
         printGithub(streams_.out, *job.checked, report(job));
       else
-        printInputErrors(streams_.err, job.inputErrors, report(job));
+        printInputErrorsGithub(streams_.out, job.inputErrors, report(job));
     break;
   case OutputFormat::Sarif:
     reportSarif();
@@ -259,7 +283,7 @@ int Run::types() {
     return exitCode();
   }
   for (const Job &job : jobs_) {
-    if (!job.checked || !job.inputErrors.empty()) {
+    if (!job.usable()) {
       printInputErrors(streams_.err, job.inputErrors, report(job));
       continue;
     }
@@ -274,16 +298,15 @@ int Run::types() {
 }
 
 int shardtype::checkCommand(const Options &options, Streams streams) {
+  if (!checkInputNames(options, "check", streams.err))
+    return 2;
   Run run(options, streams);
   return run.prepare() ? run.check() : 2;
 }
 
 int shardtype::typesCommand(const Options &options, Streams streams) {
-  if (options.format == OutputFormat::Github ||
-      options.format == OutputFormat::Sarif) {
-    streams.err << "shardtype: types writes text or json\n";
+  if (!checkInputNames(options, "types", streams.err))
     return 2;
-  }
   Run run(options, streams);
   return run.prepare() ? run.types() : 2;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Options.h"
 #include "shardtype/Driver/Driver.h"
+#include "llvm/ADT/STLExtras.h"
 #include <CLI/CLI.hpp>
 
 using namespace shardtype;
@@ -14,85 +15,178 @@ struct Verb {
 };
 } // namespace
 
+//===--- Values -----------------------------------------------------------===//
+
+/// A value that is one of these words, and says so if it is none.
+static CLI::Validator oneOf(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words](std::string &value) -> std::string {
+        for (const std::string &word : words)
+          if (StringRef(value).equals_insensitive(word)) {
+            value = word;
+            return "";
+          }
+        return "takes " + listed(words) + ", not " +
+               wordWithNearest(value, words);
+      },
+      "");
+}
+
+/// A whole number, from `least` to `most`.
+static CLI::Validator number(uint64_t least, uint64_t most) {
+  return CLI::Validator(
+      [least, most](std::string &value) -> std::string {
+        uint64_t read = 0;
+        if (!StringRef(value).getAsInteger(10, read) && read >= least &&
+            read <= most) {
+          value = std::to_string(read); // A leading 0 does not mean octal.
+          return "";
+        }
+        return "takes a whole number from " + std::to_string(least) + " to " +
+               std::to_string(most) + ", not '" + value + "'";
+      },
+      "");
+}
+
+/// An option that is given has a value.
+static CLI::Validator given(const char *example) {
+  return CLI::Validator(
+      [example](std::string &value) -> std::string {
+        if (!StringRef(value).trim().empty())
+          return "";
+        return std::string("has no value; write ") + example;
+      },
+      "");
+}
+
+/// Names of formats, in the order of OutputFormat.
+static const std::vector<std::string> &formatNames() {
+  static const std::vector<std::string> Names = {"text", "json", "github",
+                                                 "sarif"};
+  return Names;
+}
+
+/// Deeper nesting than this does not fit the machine's stack.
+static constexpr unsigned DeepestNesting = 1024;
+
+//===--- Options ----------------------------------------------------------===//
+
 static void addInputs(CLI::App &app, Options &o) {
   app.add_option("program", o.programs,
-                 "Programs: exchange format (JSON) or printed jaxprs; - is "
+                 "Files in the exchange format (JSON) or printed jaxprs; - is "
                  "standard input")
-      ->required()
-      ->type_name("PROGRAM...");
+      ->option_text("PROGRAM...");
   app.add_flag("--split-input-file", o.split,
                "Read each text as several programs parted by '# -----' lines");
   app.add_option("--max-depth", o.maxDepth,
-                 "Deepest nesting of programs and values (256)");
-  app.add_option("--max-bytes", o.maxBytes, "Largest input in bytes");
+                 "Deepest nesting of programs and values (256)")
+      ->transform(number(1, DeepestNesting))
+      ->option_text("N");
+  app.add_option("--max-bytes", o.maxBytes, "Largest input in bytes (4 GiB)")
+      ->transform(number(1, UINT64_MAX))
+      ->option_text("N");
+}
+
+static void addMesh(CLI::App &app, Options &o, const char *help) {
+  app.add_option("--mesh", o.mesh, help)
+      ->check(given("--mesh X=4,Y=2"))
+      ->option_text("X=4,Y=2:Auto");
 }
 
 static void addTyping(CLI::App &app, Options &o) {
-  app.add_option("--mesh", o.mesh,
-                 "Type the program under this mesh: X=4,Y=2:Auto (kinds: "
-                 "Explicit unless said, Auto)");
+  addMesh(app, o,
+          "Type the program under this mesh; axes are Explicit unless :Auto");
   app.add_option("--in", o.in,
                  "Spec of an argument, by position: 'P(X,None)', or by name or "
                  "path pattern: 'params/**/w=P(None,X)'; later ones win")
       ->expected(1)
       ->take_all()
-      ->type_name("[NAME=]SPEC");
+      ->check(given("--in 'P(X,None)' or --in 'NAME=P(X,None)'"))
+      ->option_text("[NAME=]SPEC");
   app.add_option("--out", o.out, "What a result must be; same forms as --in")
       ->expected(1)
       ->take_all()
-      ->type_name("[NAME=]SPEC");
+      ->check(given("--out 'P(X,None)' or --out 'NAME=P(X,None)'"))
+      ->option_text("[NAME=]SPEC");
   app.add_option("--choose", o.choose,
                  "Take this result where several are legal: "
                  "'model.py:41=P(X,None)', or reshard an operand instead: "
                  "'model.py:41:in1=P()'")
       ->expected(1)
       ->take_all()
-      ->type_name("PLACE=SPEC");
+      ->check(given("--choose 'model.py:41=P(X,None)'"))
+      ->option_text("PLACE=SPEC");
   app.add_option("--constraints", o.constraints,
-                 "with_sharding_constraint on Explicit axes: an assertion as "
-                 "JAX has it, or a reshard")
-      ->check(CLI::IsMember({"assert", "reshard"}));
+                 "with_sharding_constraint on Explicit axes: assert, as JAX "
+                 "has it, or reshard")
+      ->transform(oneOf({"assert", "reshard"}))
+      ->option_text("assert|reshard");
   app.add_option("--jax", o.jax, "Rules of this JAX (0.12)")
-      ->check(CLI::IsMember({"0.11", "0.12"}));
+      ->transform(oneOf({"0.11", "0.12"}))
+      ->option_text("0.11|0.12");
   app.add_flag("--assume-declared", o.assumeDeclared,
                "Take the recorded results of primitives without a rule");
   app.add_option("--config", o.config,
                  "JSON file with mesh, in, out, constraints, choose, allow, "
-                 "warn, deny, excuse");
+                 "warn, deny, excuse")
+      ->check(given("--config FILE.json"))
+      ->option_text("FILE");
+}
+
+static void addFormat(CLI::App &app, Options &o,
+                      std::vector<std::string> words) {
+  std::string list;
+  for (const std::string &word : words)
+    list += (list.empty() ? "" : "|") + word;
+  // The enum is read from the number of its value.
+  CLI::Validator toNumber(
+      [](std::string &value) -> std::string {
+        const std::vector<std::string> &names = formatNames();
+        value = std::to_string(llvm::find(names, value) - names.begin());
+        return "";
+      },
+      "");
+  // The last one added runs first.
+  app.add_option("--format", o.format, "How to report (text)")
+      ->transform(toNumber)
+      ->transform(oneOf(std::move(words)))
+      ->option_text(list);
 }
 
 static void addReporting(CLI::App &app, Options &o) {
-  static const std::map<std::string, OutputFormat> Formats = {
-      {"text", OutputFormat::Text},
-      {"json", OutputFormat::Json},
-      {"github", OutputFormat::Github},
-      {"sarif", OutputFormat::Sarif}};
-  app.add_option("--format", o.format, "text, json, github or sarif")
-      ->transform(CLI::CheckedTransformer(Formats, CLI::ignore_case))
-      ->type_name("FORMAT");
   auto level = [&app, &o](const char *flag, Level to, const char *help) {
     app.add_option_function<std::vector<std::string>>(
            flag,
-           [&o, to](const std::vector<std::string> &codes) {
+           [&o, to, flag](const std::vector<std::string> &codes) {
              for (const std::string &code : codes)
-               o.levels.changes.push_back({code, to});
+               o.levels.changes.push_back({code, to, flag});
            },
            help)
         ->expected(1)
         ->take_all()
         ->trigger_on_parse()
-        ->type_name("CODE");
+        ->check(given("a code as in error[CODE]"))
+        ->option_text("CODE");
   };
   level("--allow", Level::Ignored, "Do not report findings of this kind");
   level("--warn", Level::Warning, "Report findings of this kind as warnings");
   level("--deny", Level::Error,
         "Report findings of this kind as errors; 'warnings' means all of them");
   app.add_option("--max-errors", o.maxErrors,
-                 "Show at most so many findings (50); more are counted");
+                 "Show at most so many findings (50); more are counted")
+      ->transform(number(0, UINT32_MAX))
+      ->option_text("N");
   app.add_option("--source-root", o.sourceRoot,
-                 "Folder that the program's source files are below (.)");
-  app.add_option("--color", o.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+                 "Folder that the program's source files are below (.)")
+      ->check(given("--source-root FOLDER"))
+      ->option_text("FOLDER");
+}
+
+static void addColor(CLI::App &app, Options &o) {
+  app.add_option("--color", o.color,
+                 "Colours: auto is on a terminal only (auto)")
+      ->transform(oneOf({"auto", "always", "never"}))
+      ->option_text("auto|always|never");
 }
 
 static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
@@ -107,48 +201,116 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   addInputs(check, o);
   addTyping(check, o);
   addReporting(check, o);
+  addFormat(check, o, formatNames());
+  addColor(check, o);
   check.add_flag("--all", o.all, "Show every argument");
   check.add_flag("--verify", o.verify,
                  "Compare findings with expect-error comments in the text");
   check.add_flag("--fix-all", o.fixAll,
                  "Write a program in which every assumed fix is made (-o)");
-  check.add_option("-o,--output", o.output, "File that --fix-all writes");
+  check.add_option("-o,--output", o.output, "File that --fix-all writes")
+      ->check(given("-o FILE"))
+      ->option_text("FILE");
 
   CLI::App &types =
       verb("types", "What is the type of every value?", typesCommand);
   addInputs(types, o);
   addTyping(types, o);
   addReporting(types, o);
+  addFormat(types, o, {"text", "json"});
+  addColor(types, o);
   types.add_flag("--source", o.source, "Add the lines of source");
 
   CLI::App &show = verb("show", "Where does an array live?", showCommand);
   show.add_option("what", o.value,
                   "A type such as 'f32[8@X,4@Y]', or PROGRAM:VALUE")
-      ->required()
-      ->type_name("TYPE|PROGRAM:VALUE");
+      ->option_text("TYPE|PROGRAM:VALUE");
   addTyping(show, o);
-  addReporting(show, o);
+  addFormat(show, o, {"text", "json"});
   show.add_flag("--ascii", o.ascii, "Draw without box characters");
 
   CLI::App &convert =
       verb("convert", "Write a program in the other format", convertCommand);
   addInputs(convert, o);
   convert.add_option("--to", o.to, "json or text")
-      ->required()
-      ->check(CLI::IsMember({"json", "text"}));
-  convert.add_option("-o,--output", o.output,
-                     "File to write (standard output)");
+      ->transform(oneOf({"json", "text"}))
+      ->option_text("json|text");
+  convert
+      .add_option("-o,--output", o.output, "File to write (standard output)")
+      ->check(given("-o FILE"))
+      ->option_text("FILE");
   convert.add_flag("--source", o.source, "Add the lines of source to text");
 
   CLI::App &explain =
       verb("explain", "What does an error mean?", explainCommand);
   explain.add_option("code", o.code, "A code, as in error[CODE]; none: list")
-      ->type_name("CODE");
+      ->check(given("a code as in error[CODE]"))
+      ->option_text("[CODE]");
 
   CLI::App &primitives =
       verb("primitives", "Which primitives are known?", primitivesCommand);
   primitives.add_flag("--markdown", o.markdown, "As docs/primitives.md");
   return verbs;
+}
+
+//===--- Complaints -------------------------------------------------------===//
+
+static int complain(Streams streams, const CLI::App *verb,
+                    const std::string &message) {
+  std::string name = verb ? "shardtype " + verb->get_name() : "shardtype";
+  streams.err << name << ": " << message << "\n  " << name
+              << " --help says more\n";
+  return 2;
+}
+
+/// The first word is a verb, or asks for help.
+static bool isUsableStart(ArrayRef<std::string> args,
+                          const std::vector<Verb> &verbs,
+                          std::string &complaint) {
+  std::vector<std::string> names;
+  for (const Verb &verb : verbs)
+    names.push_back(verb.app->get_name());
+  std::string list = "; verbs are " + listed(names, "and");
+  if (args.empty()) {
+    complaint = "a verb is missing" + list;
+    return false;
+  }
+  StringRef first = args.front();
+  if (llvm::is_contained(names, first.str()) || first == "-h" ||
+      first == "--help" || first == "--version")
+    return true;
+  if (first.starts_with("-"))
+    complaint = "'" + first.str() + "' stands before the verb" + list;
+  else
+    complaint = "unknown verb " + wordWithNearest(first, names) + list;
+  return false;
+}
+
+/// What CLI11 left over: an option that the verb has not, or a word too many.
+static std::string leftOver(const CLI::App &verb, StringRef word) {
+  if (!word.starts_with("-"))
+    return "'" + word.str() + "' is one word too many";
+  std::vector<std::string> known;
+  for (const CLI::Option *option : verb.get_options()) {
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+    for (const std::string &name : option->get_snames())
+      known.push_back("-" + name);
+  }
+  return "unknown option " + wordWithNearest(word.split('=').first, known);
+}
+
+/// CLI11's findings in our words. What it says begins with the option's name.
+static std::string complaintOf(const CLI::ParseError &error) {
+  StringRef text = error.what();
+  auto [option, rest] = text.split(": ");
+  if (error.get_name() == "ValidationError")
+    return option.str() + " " + rest.str();
+  if (error.get_name() == "ArgumentMismatch")
+    return rest.starts_with("At Most")
+               ? option.str() + " is given more than once"
+               : option.str() + " needs a value";
+  return text.str();
 }
 
 static int run(ArrayRef<std::string> args, Streams streams) {
@@ -158,21 +320,36 @@ static int run(ArrayRef<std::string> args, Streams streams) {
   app.set_version_flag("--version", "shardtype 0.1.0");
   app.require_subcommand(1);
   std::vector<Verb> verbs = addVerbs(app, options);
+  app.footer("'shardtype VERB --help' lists the options of a verb.\n"
+             "Exit codes: 0 nothing found, 1 errors in a program, 2 unusable "
+             "options or input.");
+  std::string complaint;
+  if (!isUsableStart(args, verbs, complaint))
+    return complain(streams, nullptr, complaint);
+  for (const Verb &verb : verbs)
+    verb.app->allow_extras();
+  auto named = llvm::find_if(verbs, [&](const Verb &verb) {
+    return verb.app->get_name() == args.front();
+  });
+  const CLI::App *verb = named == verbs.end() ? nullptr : named->app;
   // CLI11 takes arguments last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0)
+      return complain(streams, verb, complaintOf(error));
     std::ostringstream out, err;
-    int code = app.exit(error, out, err);
+    app.exit(error, out, err);
     streams.out << out.str();
-    streams.err << err.str();
-    return code == 0 ? 0 : 2;
+    return 0;
   }
-  for (const Verb &verb : verbs)
-    if (verb.app->parsed())
-      return verb.run(options, streams);
-  return 2;
+  if (!verb)
+    return complain(streams, nullptr, "a verb is missing");
+  std::vector<std::string> extras = verb->remaining();
+  if (!extras.empty())
+    return complain(streams, verb, leftOver(*verb, extras.front()));
+  return named->run(options, streams);
 }
 
 int shardtype::runCommandLine(ArrayRef<std::string> args, raw_ostream &out,

@@ -1,31 +1,54 @@
-// Inputs.cpp - options and config files given meaning; inputs and outputs.
+// Inputs.cpp - options and config files given meaning.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Options.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace shardtype;
 
-/// Parts `left=SPEC` at the last `=` that a spec follows; a spec alone has no
-/// left part.
-static std::pair<StringRef, StringRef> splitSpec(StringRef text) {
-  for (StringRef start : {"=P(", "=PartitionSpec("})
-    if (size_t at = text.find(start); at != StringRef::npos)
-      return {text.take_front(at).trim(), text.drop_front(at + 1).trim()};
-  if (text.starts_with("P(") || text.starts_with("PartitionSpec("))
-    return {StringRef(), text};
-  return text.split('=');
+/// Does a spec start here: `P(`, `PartitionSpec(`, `jax.P(`?
+static bool startsSpec(StringRef text) {
+  text = text.ltrim();
+  StringRef head = text.take_while(
+      [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+  size_t dot = head.rfind('.');
+  StringRef last = dot == StringRef::npos ? head : head.drop_front(dot + 1);
+  return (last == "P" || last == "PartitionSpec") &&
+         text.drop_front(head.size()).starts_with("(");
 }
 
-static bool parseSpecText(Context &context, StringRef text, PartitionSpec &spec,
-                          std::string &error) {
-  if (text.empty()) {
-    error = "a spec is missing; write it as in Python: P('X', None)";
+namespace {
+/// `left=SPEC`, parted at the first `=` that a spec follows; a spec alone has
+/// no `=`.
+struct SplitSpec {
+  StringRef left, right;
+  bool hasEquals = false;
+};
+} // namespace
+
+static SplitSpec splitSpec(StringRef text) {
+  if (startsSpec(text))
+    return {StringRef(), text};
+  size_t first = text.find('=');
+  for (size_t at = first; at != StringRef::npos; at = text.find('=', at + 1))
+    if (startsSpec(text.drop_front(at + 1)))
+      return {text.take_front(at), text.drop_front(at + 1), true};
+  if (first == StringRef::npos)
+    return {text, text.take_back(0)};
+  return {text.take_front(first), text.drop_front(first + 1), true};
+}
+
+/// Reads the spec that is a part of `whole`.
+static bool parseSpecText(Context &context, StringRef text, StringRef whole,
+                          PartitionSpec &spec, TextError &error) {
+  size_t start = text.data() - whole.data();
+  if (text.trim().empty()) {
+    error = {"a spec such as P('X', None) is missing", start + text.size()};
     return false;
   }
   TextResult<PartitionSpec> parsed = parseSpec(context, text);
   if (!parsed) {
-    error = parsed.error.message + " in '" + text.str() + "'";
+    error = {parsed.error.message, start + parsed.error.offset};
     return false;
   }
   spec = *parsed;
@@ -33,29 +56,51 @@ static bool parseSpecText(Context &context, StringRef text, PartitionSpec &spec,
 }
 
 bool shardtype::parseArgumentSpec(Context &context, StringRef text,
-                                  ArgumentSpec &spec, std::string &error) {
-  auto [left, right] = splitSpec(text.trim());
-  spec.pattern = left.str();
-  return parseSpecText(context, right, spec.spec, error);
+                                  ArgumentSpec &spec, TextError &error) {
+  SplitSpec split = splitSpec(text);
+  spec.pattern = split.left.trim().str();
+  if (split.hasEquals && spec.pattern.empty()) {
+    error = {"a name is missing before '='", 0};
+    return false;
+  }
+  return parseSpecText(context, split.right, text, spec.spec, error);
 }
 
 bool shardtype::parseChoice(Context &context, StringRef text, Choice &choice,
-                            std::string &error) {
-  auto [left, right] = splitSpec(text.trim());
+                            TextError &error) {
+  SplitSpec split = splitSpec(text);
+  StringRef left = split.left.trim();
   auto [place, last] = left.rsplit(':');
   if (last.consume_front("in")) {
-    if (last.getAsInteger(10, choice.operand)) {
-      error = "'" + left.str() + "' should end in an operand such as ':in1'";
+    unsigned operand = 0;
+    if (last.getAsInteger(10, operand) || operand > INT32_MAX) {
+      error = {"'" + left.str() + "' should end in an operand such as ':in1'",
+               static_cast<size_t>(last.data() - text.data())};
       return false;
     }
+    choice.operand = static_cast<int>(operand);
     left = place;
   }
   if (left.empty()) {
-    error = "a place is missing; write FILE:LINE=P(...)";
+    error = {"a place is missing before the spec", 0};
     return false;
   }
   choice.place = left.str();
-  return parseSpecText(context, right, choice.spec, error);
+  return parseSpecText(context, split.right, text, choice.spec, error);
+}
+
+TextResult<MeshId> shardtype::parseAskedMesh(Context &context, StringRef text) {
+  TextResult<MeshId> mesh = parseMesh(context, text);
+  if (!mesh)
+    return mesh;
+  for (const MeshAxis &axis : context.mesh(*mesh).axes)
+    if (axis.type == AxisType::Manual)
+      return {std::nullopt,
+              {"axis '" + context.str(axis.name).str() +
+                   "' cannot be Manual from outside: only shard_map makes an "
+                   "axis Manual, for the program in it",
+               text.find_insensitive("Manual")}};
+  return mesh;
 }
 
 namespace {
@@ -70,33 +115,43 @@ public:
   LogicalResult options(const Options &options);
 
 private:
-  LogicalResult fail(const std::string &message) {
-    err_ << "shardtype: " << message << '\n';
+  LogicalResult fail(StringRef from, const std::string &message) {
+    err_ << "shardtype: " << from << ": " << message << '\n';
+    return failure();
+  }
+  LogicalResult fail(StringRef from, const TextError &error, StringRef text,
+                     StringRef hint = "") {
+    printUsageError(err_, from, error, text, hint);
     return failure();
   }
   LogicalResult mesh(StringRef text, StringRef from);
-  LogicalResult specs(const JsonValue &value, StringRef key,
+  LogicalResult specs(const JsonValue &value, const std::string &from,
                       std::vector<ArgumentSpec> &specs);
   LogicalResult addSpec(StringRef text, StringRef from, int &position,
                         std::vector<ArgumentSpec> &specs);
+  LogicalResult addChoice(StringRef text, StringRef from, bool fromConfig);
+  LogicalResult choices(const JsonValue &value, const std::string &from);
   LogicalResult constraints(StringRef text, StringRef from);
   LogicalResult entry(StringRef key, const JsonValue &value);
-  LogicalResult strings(const JsonValue &value, StringRef key,
-                        llvm::function_ref<void(const std::string &)> add);
+  LogicalResult strings(const JsonValue &value, const std::string &from,
+                        llvm::function_ref<LogicalResult(const std::string &,
+                                                         const std::string &)>
+                            add);
 
   Context &context_;
   CheckOptions &check_;
   LevelOptions &levels_;
   raw_ostream &err_;
   std::string file_;
+  size_t configChoices_ = 0; // Those in front come from the config file.
 };
 } // namespace
 
 LogicalResult Resolver::mesh(StringRef text, StringRef from) {
-  TextResult<MeshId> parsed = parseMesh(context_, text);
+  TextResult<MeshId> parsed = parseAskedMesh(context_, text);
   if (!parsed)
-    return fail(from.str() + " '" + text.str() + "': " + parsed.error.message +
-                "; write it as X=4,Y=2 or X=4,Y=2:Auto");
+    return fail(from, parsed.error, text,
+                "write it as X=4,Y=2 or X=4,Y=2:Auto");
   check_.mesh = *parsed;
   return success();
 }
@@ -104,94 +159,131 @@ LogicalResult Resolver::mesh(StringRef text, StringRef from) {
 LogicalResult Resolver::addSpec(StringRef text, StringRef from, int &position,
                                 std::vector<ArgumentSpec> &specs) {
   ArgumentSpec spec;
-  std::string error;
+  TextError error;
   if (!parseArgumentSpec(context_, text, spec, error))
-    return fail(from.str() + ": " + error);
+    return fail(from, error, text,
+                "write it as P('X', None) or NAME=P('X', None)");
   if (spec.pattern.empty())
     spec.position = position++;
+  spec.origin = from.str();
   specs.push_back(std::move(spec));
+  return success();
+}
+
+LogicalResult Resolver::addChoice(StringRef text, StringRef from,
+                                  bool fromConfig) {
+  Choice choice;
+  TextError error;
+  if (!parseChoice(context_, text, choice, error))
+    return fail(from, error, text,
+                "write it as model.py:41=P('X', None), or "
+                "model.py:41:in1=P('X', None) for an operand");
+  choice.origin = from.str();
+  auto same = llvm::find_if(check_.choices, [&](const Choice &other) {
+    return other.place == choice.place && other.operand == choice.operand;
+  });
+  if (same == check_.choices.end()) {
+    check_.choices.push_back(std::move(choice));
+    configChoices_ += fromConfig;
+    return success();
+  }
+  // The command line stands over the file, but not over itself.
+  bool isOfFile = same < check_.choices.begin() + configChoices_;
+  if (fromConfig || !isOfFile)
+    return fail(from, "the place '" + choice.place + "' is chosen for twice");
+  *same = std::move(choice);
   return success();
 }
 
 LogicalResult Resolver::constraints(StringRef text, StringRef from) {
   if (text != "assert" && text != "reshard")
-    return fail(from.str() + " is 'assert' or 'reshard', not '" + text.str() +
-                "'");
+    return fail(from, "takes assert or reshard, not '" + text.str() + "'");
   check_.constraints =
       text == "reshard" ? Constraints::Reshard : Constraints::Assert;
   return success();
 }
 
-LogicalResult
-Resolver::strings(const JsonValue &value, StringRef key,
-                  llvm::function_ref<void(const std::string &)> add) {
-  if (value.kind == JsonValue::String) {
-    add(value.string);
-    return success();
-  }
+LogicalResult Resolver::strings(
+    const JsonValue &value, const std::string &from,
+    llvm::function_ref<LogicalResult(const std::string &, const std::string &)>
+        add) {
+  if (value.kind == JsonValue::String)
+    return add(value.string, from);
   if (value.kind != JsonValue::List)
-    return fail(file_ + ": '" + key.str() + "' is a list of strings");
-  for (const JsonValue &item : value.list) {
+    return fail(from, "is a list of strings");
+  for (auto [i, item] : llvm::enumerate(value.list)) {
+    std::string at = from + "/" + std::to_string(i);
     if (item.kind != JsonValue::String)
-      return fail(file_ + ": '" + key.str() + "' is a list of strings");
-    add(item.string);
+      return fail(at, "is a string");
+    if (failed(add(item.string, at)))
+      return failure();
   }
   return success();
 }
 
-LogicalResult Resolver::specs(const JsonValue &value, StringRef key,
+/// One part of a JSON pointer.
+static std::string pointerPart(StringRef key) {
+  std::string part;
+  for (char c : key)
+    part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return "/" + part;
+}
+
+LogicalResult Resolver::specs(const JsonValue &value, const std::string &from,
                               std::vector<ArgumentSpec> &specs) {
   int position = 0;
-  std::string from = file_ + ": '" + key.str() + "'";
-  if (value.kind == JsonValue::List) {
-    for (const JsonValue &item : value.list)
-      if (item.kind != JsonValue::String ||
-          failed(addSpec(item.string, from, position, specs)))
-        return item.kind == JsonValue::String
-                   ? failure()
-                   : fail(from + " is a list of specs, each a string");
-    return success();
-  }
+  if (value.kind == JsonValue::List)
+    return strings(value, from,
+                   [&](const std::string &text, const std::string &at) {
+                     return addSpec(text, at, position, specs);
+                   });
   if (value.kind != JsonValue::Object)
-    return fail(from + " is an object of patterns and specs, or a list");
-  for (const auto &[pattern, item] : value.object)
-    if (item.kind != JsonValue::String ||
-        failed(addSpec(pattern + "=" + item.string, from, position, specs)))
-      return item.kind == JsonValue::String
-                 ? failure()
-                 : fail(from + ": the spec of '" + pattern +
-                        "' is a string such as \"P('X', None)\"");
+    return fail(from, "is an object of patterns and specs, or a list of specs");
+  for (const auto &[pattern, item] : value.object) {
+    std::string at = from + pointerPart(pattern);
+    if (item.kind != JsonValue::String)
+      return fail(at, "is a string such as \"P('X', None)\"");
+    if (failed(addSpec(pattern + "=" + item.string, at, position, specs)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Resolver::choices(const JsonValue &value,
+                                const std::string &from) {
+  if (value.kind != JsonValue::Object)
+    return fail(from, "is an object of places and specs");
+  for (const auto &[where, item] : value.object) {
+    std::string at = from + pointerPart(where);
+    if (item.kind != JsonValue::String)
+      return fail(at, "is a string such as \"P('X', None)\"");
+    if (failed(addChoice(where + "=" + item.string, at, true)))
+      return failure();
+  }
   return success();
 }
 
 LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
-  std::string from = file_ + ": '" + key.str() + "'";
+  std::string from = file_ + ": " + pointerPart(key);
   bool isString = value.kind == JsonValue::String;
   if (key == "mesh")
     return isString ? mesh(value.string, from)
-                    : fail(from + " is a string such as \"X=4,Y=2\"");
+                    : fail(from, "is a string such as \"X=4,Y=2\"");
   if (key == "constraints")
-    return constraints(isString ? value.string : "", from);
+    return isString ? constraints(value.string, from)
+                    : fail(from, "is \"assert\" or \"reshard\"");
   if (key == "in")
-    return specs(value, key, check_.in);
+    return specs(value, from, check_.in);
   if (key == "out")
-    return specs(value, key, check_.out);
-  if (key == "choose") {
-    if (value.kind != JsonValue::Object)
-      return fail(from + " is an object of places and specs");
-    for (const auto &[where, item] : value.object) {
-      Choice choice;
-      std::string error;
-      if (!parseChoice(context_, where + "=" + item.string, choice, error))
-        return fail(from + ": " + error);
-      check_.choices.push_back(std::move(choice));
-    }
-    return success();
-  }
+    return specs(value, from, check_.out);
+  if (key == "choose")
+    return choices(value, from);
   auto change = [&](Level level) {
-    return strings(value, key, [&](const std::string &code) {
-      levels_.changes.push_back({code, level});
-    });
+    return strings(value, from,
+                   [&](const std::string &code, const std::string &at) {
+                     levels_.changes.push_back({code, level, at});
+                     return success();
+                   });
   };
   if (key == "allow")
     return change(Level::Ignored);
@@ -200,16 +292,24 @@ LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
   if (key == "deny")
     return change(Level::Error);
   if (key == "excuse")
-    return strings(value, key, [&](const std::string &place) {
-      levels_.excused.push_back(place);
-    });
-  return fail(file_ + ": unknown key '" + key.str() +
-              "'; known are mesh, in, out, constraints, choose, allow, warn, "
-              "deny, excuse");
+    return strings(
+        value, from, [&](const std::string &place, const std::string &at) {
+          unsigned line = 0;
+          auto [file, number] = StringRef(place).rsplit(':');
+          if (file.empty() || number.getAsInteger(10, line))
+            return fail(at, "'" + place + "' is no place; write FILE:LINE");
+          levels_.excused.push_back(place);
+          return success();
+        });
+  static const std::vector<std::string> Known = {
+      "mesh",  "in",   "out",  "constraints", "choose",
+      "allow", "warn", "deny", "excuse"};
+  return fail(file_, "unknown key " + wordWithNearest(key, Known) +
+                         "; known are " + listed(Known, "and"));
 }
 
 LogicalResult Resolver::config(StringRef path) {
-  file_ = path.str();
+  file_ = path == "-" ? "<stdin>" : path.str();
   DiagnosticList diags;
   auto buffer = readInput(path, diags);
   std::optional<JsonValue> value;
@@ -222,7 +322,7 @@ LogicalResult Resolver::config(StringRef path) {
     return failure();
   }
   if (value->kind != JsonValue::Object)
-    return fail(file_ + ": a config file holds one object");
+    return fail(file_, "a config file holds one object");
   for (const auto &[key, item] : value->object)
     if (failed(entry(key, item)))
       return failure();
@@ -239,23 +339,23 @@ LogicalResult Resolver::options(const Options &o) {
   for (const std::string &text : o.out)
     if (failed(addSpec(text, "--out", outPosition, check_.out)))
       return failure();
-  for (const std::string &text : o.choose) {
-    Choice choice;
-    std::string error;
-    if (!parseChoice(context_, text, choice, error))
-      return fail("--choose: " + error);
-    check_.choices.push_back(std::move(choice));
-  }
+  for (const std::string &text : o.choose)
+    if (failed(addChoice(text, "--choose", false)))
+      return failure();
   if (!o.constraints.empty() &&
       failed(constraints(o.constraints, "--constraints")))
     return failure();
+  if (!llvm::sys::fs::is_directory(o.sourceRoot))
+    return fail("--source-root", "'" + o.sourceRoot + "' is no folder");
   check_.jax = o.jax == "0.11" ? JaxVersion::V0_11 : JaxVersion::V0_12;
   check_.assumeDeclared = o.assumeDeclared;
   check_.maxDepth = o.maxDepth;
   levels_.changes.insert(levels_.changes.end(), o.levels.changes.begin(),
                          o.levels.changes.end());
-  if (std::optional<std::string> bad = unknownCode(levels_))
-    return fail(*bad);
+  if (std::optional<std::string> bad = unknownCode(levels_)) {
+    err_ << "shardtype: " << *bad << '\n';
+    return failure();
+  }
   return success();
 }
 
@@ -268,86 +368,4 @@ LogicalResult shardtype::resolveOptions(Context &context,
   if (!options.config.empty() && failed(resolver.config(options.config)))
     return failure();
   return resolver.options(options);
-}
-
-std::vector<InputText> shardtype::splitSections(StringRef name, StringRef bytes,
-                                                bool split) {
-  std::vector<InputText> sections;
-  if (!split) {
-    sections.push_back({name.str(), bytes.str()});
-    return sections;
-  }
-  std::string current;
-  unsigned line = 0;
-  bool isFirst = true;
-  while (!bytes.empty()) {
-    auto [head, tail] = bytes.split('\n');
-    bytes = tail;
-    ++line;
-    if (head.rtrim() != "# -----") {
-      current += head;
-      current += '\n';
-      continue;
-    }
-    sections.push_back({name.str(), std::move(current)});
-    current.assign(line, '\n');
-    isFirst = false;
-  }
-  if (isFirst || !StringRef(current).trim().empty())
-    sections.push_back({name.str(), std::move(current)});
-  return sections;
-}
-
-LoadLimits shardtype::limitsOf(const Options &options) {
-  LoadLimits limits;
-  limits.text.depth = options.maxDepth;
-  // A level of a value takes two of JSON: the object with its tag, the list.
-  limits.json.depth =
-      std::max(limits.json.depth,
-               2 * std::min(options.maxDepth, JsonLimits::MostDepth / 2));
-  limits.text.bytes = limits.json.bytes = options.maxBytes;
-  return limits;
-}
-
-bool shardtype::useColor(const Options &options, raw_ostream &out) {
-  if (options.color != "auto")
-    return options.color == "always";
-  return out.is_displayed() && out.has_colors();
-}
-
-LogicalResult shardtype::writeOutput(StringRef path, StringRef bytes,
-                                     Streams streams) {
-  if (path.empty() || path == "-") {
-    streams.out << bytes;
-    return success();
-  }
-  auto fail = [&](const std::string &why) {
-    streams.err << "shardtype: cannot write '" << path << "': " << why << '\n';
-    return failure();
-  };
-  // A device cannot be replaced by a file; everything else is written beside
-  // its place first, so that nothing is left half written.
-  bool isDevice =
-      llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path);
-  std::string target = isDevice ? path.str() : path.str() + ".tmp";
-  std::error_code error;
-  llvm::raw_fd_ostream os(target, error);
-  if (error)
-    return fail(error.message());
-  os << bytes;
-  os.close();
-  if (os.has_error()) {
-    error = os.error();
-    os.clear_error();
-    if (!isDevice)
-      llvm::sys::fs::remove(target);
-    return fail(error.message());
-  }
-  if (isDevice)
-    return success();
-  if ((error = llvm::sys::fs::rename(target, path))) {
-    llvm::sys::fs::remove(target);
-    return fail(error.message());
-  }
-  return success();
 }

@@ -32,16 +32,33 @@ struct Streams {
 };
 
 /// Reads `--config` and all options that name meshes, specs and places.
-/// Failure: `err` has a line that says what to write instead; exit 2.
+/// Failure: `err` says what is wrong, where in the option or in the config file
+/// (as a JSON pointer), and what to write instead; exit 2.
 LogicalResult resolveOptions(Context &context, const Options &options,
                              CheckOptions &check, LevelOptions &levels,
                              raw_ostream &err);
 
 /// `PATTERN=P(...)` or `P(...)`; positional ones are numbered by the caller.
+/// False: `error` has what is wrong, and where in the text.
 bool parseArgumentSpec(Context &context, StringRef text, ArgumentSpec &spec,
-                       std::string &error);
+                       TextError &error);
 bool parseChoice(Context &context, StringRef text, Choice &choice,
-                 std::string &error);
+                 TextError &error);
+/// A mesh asked for from outside: none of its axes may be Manual.
+TextResult<MeshId> parseAskedMesh(Context &context, StringRef text);
+
+/// `shardtype: FROM: message`, then the text with a mark below the fault, then
+/// `hint` if there is one.
+void printUsageError(raw_ostream &err, StringRef from, const TextError &error,
+                     StringRef text, StringRef hint = "");
+/// `'chek' (did you mean 'check'?)`, or without a near word `'chek'`.
+std::string wordWithNearest(StringRef word, ArrayRef<std::string> known);
+/// `a, b or c`
+std::string listed(ArrayRef<std::string> words, StringRef last = "or");
+
+/// False: no program is named, or one that cannot be read as asked (standard
+/// input twice); that has been said.
+bool checkInputNames(const Options &options, StringRef verb, raw_ostream &err);
 
 /// One program text: a file, or a section of one under --split-input-file.
 struct InputText {
@@ -54,6 +71,8 @@ std::vector<InputText> splitSections(StringRef name, StringRef bytes,
 
 LoadLimits limitsOf(const Options &options);
 bool useColor(const Options &options, raw_ostream &out);
+/// Does `-o` name one of the programs that are read?
+bool isOutputAnInput(const Options &options);
 /// Writes a file at once or not at all; `-` or empty: `out`.
 LogicalResult writeOutput(StringRef path, StringRef bytes, Streams streams);
 

@@ -8,43 +8,90 @@
 
 using namespace shardtype;
 
-int shardtype::convertCommand(const Options &options, Streams streams) {
-  Context context;
-  PrimitiveSet primitives = allPrimitives();
-  std::string bytes;
-  llvm::raw_string_ostream os(bytes);
-  for (const std::string &path : options.programs) {
-    DiagnosticList errors;
-    ReportOptions report;
-    report.program = path == "-" ? "<stdin>" : path;
-    std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path, errors);
-    bool isFirst = true;
-    for (const InputText &input :
-         buffer
-             ? splitSections(report.program, buffer->getBuffer(), options.split)
-             : std::vector<InputText>()) {
-      std::optional<Program> program =
-          loadProgram(context, input.bytes, input.name, primitives, errors,
-                      limitsOf(options));
-      if (!program)
-        continue;
-      if (!isFirst && options.to == "text")
-        os << "# -----\n";
-      isFirst = false;
-      PrintOptions print;
-      print.source = options.source;
-      if (options.to == "json")
-        writeJson(os, *program);
-      else
-        printProgram(os, *program, nullptr, print);
-      os << '\n';
-    }
-    if (!errors.empty()) {
-      printInputErrors(streams.err, errors, report);
-      return 2;
-    }
+namespace {
+/// Programs that become one output.
+class Conversion {
+public:
+  Conversion(const Options &options, Streams streams)
+      : options_(options), streams_(streams), primitives_(allPrimitives()) {}
+  int run();
+
+private:
+  bool add(StringRef path);
+  void write(const Program &program);
+  int fail(const std::string &message) {
+    streams_.err << "shardtype convert: " << message << '\n';
+    return 2;
   }
-  return succeeded(writeOutput(options.output, bytes, streams)) ? 0 : 2;
+
+  const Options &options_;
+  Streams streams_;
+  Context context_;
+  PrimitiveSet primitives_;
+  std::string bytes_;
+  unsigned count_ = 0;
+  bool anyText_ = false, anyJson_ = false; // Formats of the inputs.
+};
+} // namespace
+
+void Conversion::write(const Program &program) {
+  llvm::raw_string_ostream os(bytes_);
+  if (count_++ && options_.to == "text")
+    os << "# -----\n";
+  (program.fromText ? anyText_ : anyJson_) = true;
+  PrintOptions print;
+  print.source = options_.source;
+  if (options_.to == "json")
+    writeJson(os, program);
+  else
+    printProgram(os, program, nullptr, print);
+  os << '\n';
+}
+
+/// False: the file or one of its programs cannot be read, and that is said.
+bool Conversion::add(StringRef path) {
+  DiagnosticList errors;
+  ReportOptions report;
+  report.program = path == "-" ? "<stdin>" : path.str();
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path, errors);
+  if (buffer)
+    for (const InputText &input :
+         splitSections(report.program, buffer->getBuffer(), options_.split))
+      if (std::optional<Program> program =
+              loadProgram(context_, input.bytes, input.name, primitives_,
+                          errors, limitsOf(options_)))
+        write(*program);
+  if (errors.empty())
+    return true;
+  printInputErrors(streams_.err, errors, report);
+  return !errors.hasErrors();
+}
+
+int Conversion::run() {
+  if (options_.to.empty())
+    return fail("say what to write: --to json or --to text");
+  if (options_.source && options_.to == "json")
+    return fail("--source is for --to text");
+  bool allRead = true;
+  for (const std::string &path : options_.programs)
+    allRead &= add(path);
+  if (!allRead)
+    return 2;
+  // A JSON file holds one program, and is read as such.
+  if (count_ > 1 && options_.to == "json")
+    return fail("a JSON file holds one program, and these are " +
+                std::to_string(count_));
+  if (isOutputAnInput(options_) &&
+      (options_.to == "json" ? anyText_ : anyJson_))
+    return fail("'" + options_.output +
+                "' is read, and would be replaced by the other format");
+  return succeeded(writeOutput(options_.output, bytes_, streams_)) ? 0 : 2;
+}
+
+int shardtype::convertCommand(const Options &options, Streams streams) {
+  if (!checkInputNames(options, "convert", streams.err))
+    return 2;
+  return Conversion(options, streams).run();
 }
 
 /// Breaks text at blanks into lines of at most 78 columns.

@@ -34,50 +34,78 @@ static int showType(const Options &options, Streams streams) {
   Context context;
   MeshId mesh;
   if (!options.mesh.empty()) {
-    TextResult<MeshId> parsed = parseMesh(context, options.mesh);
+    TextResult<MeshId> parsed = parseAskedMesh(context, options.mesh);
     if (!parsed) {
-      streams.err << "shardtype: --mesh '" << options.mesh
-                  << "': " << parsed.error.message << '\n';
+      printUsageError(streams.err, "--mesh", parsed.error, options.mesh,
+                      "write it as X=4,Y=2 or X=4,Y=2:Auto");
       return 2;
     }
     mesh = *parsed;
   }
   TextResult<TypeId> type = parseType(context, options.value, mesh);
+  if (type && !context.type(*type).isArray())
+    type = {std::nullopt, {"this is no array type", 0}};
   if (!type) {
-    streams.err << "shardtype: '" << options.value
-                << "' is no type: " << type.error.message << '\n'
-                << "  " << options.value << '\n'
-                << "  " << std::string(type.error.offset, ' ') << "^\n";
-    if (!mesh.valid())
-      streams.err << "give the mesh with --mesh X=4,Y=2\n";
+    std::string hint = "write a type such as 'f32[8@X,4]', or PROGRAM:VALUE";
+    if (StringRef(options.value).contains('@') && !mesh.valid())
+      hint = "give the mesh with --mesh X=4,Y=2";
+    printUsageError(streams.err, "show", type.error, options.value, hint);
     return 2;
   }
-  if (!context.type(*type).isArray()) {
-    streams.err << "shardtype: '" << options.value << "' is not an array\n";
+  if (!options.in.empty() || !options.out.empty() || !options.choose.empty() ||
+      !options.config.empty()) {
+    streams.err << "shardtype show: --in, --out, --choose and --config are for "
+                   "PROGRAM:VALUE; a type says all by itself\n";
     return 2;
   }
   return printShown(options, streams, context, *type);
 }
 
+namespace {
+/// A value of a program and the names it might have gone by.
+struct FoundValue {
+  TypeId type; // Invalid: no such value, or one without a type.
+  std::vector<std::string> names;
+};
+} // namespace
+
 /// The type of a value by argument path, result path or variable name.
-static TypeId findValue(const CheckedProgram &checked, StringRef value) {
+static FoundValue findValue(const CheckedProgram &checked, StringRef value) {
   const Program &program = *checked.program;
   VarNames names(program);
+  FoundValue found;
+  auto look = [&](const std::string &name, TypeId type) {
+    if (name == value && !found.type.valid())
+      found.type = type;
+    found.names.push_back(name);
+  };
   auto name = [&](VarId var) { return names.name(var); };
-  std::vector<std::string> paths = argumentPaths(program, name);
-  for (size_t i = 0; i < paths.size(); ++i)
-    if (paths[i] == value)
-      return checked.argumentTypes[i];
-  paths = resultPaths(program);
-  for (size_t i = 0; i < paths.size(); ++i)
-    if (paths[i] == value)
-      return checked.resultTypes[i];
+  for (auto [path, type] :
+       llvm::zip(argumentPaths(program, name), checked.argumentTypes))
+    look(path, type);
+  for (auto [path, type] : llvm::zip(resultPaths(program), checked.resultTypes))
+    look(path, type);
   const Instance &entry = checked.instances[checked.entryInstance.index()];
   const Jaxpr &jaxpr = program.jaxpr(entry.jaxpr);
   for (uint32_t i = 0; i < jaxpr.numVars; ++i)
-    if (names.name(jaxpr.var(i)) == value)
-      return entry.types[i];
-  return TypeId();
+    look(names.name(jaxpr.var(i)), entry.types[i]);
+  return found;
+}
+
+/// What kept a program from being checked; exit 2.
+static int reportUnusable(const Options &options, Streams streams,
+                          const DiagnosticList &errors, StringRef path) {
+  ReportOptions report;
+  report.program = path == "-" ? "<stdin>" : path.str();
+  if (options.format == OutputFormat::Json) {
+    llvm::json::OStream json(streams.out, 1);
+    writeInputErrorsJson(json, errors, report);
+    json.flush();
+    streams.out << '\n';
+  } else {
+    printInputErrors(streams.err, errors, report);
+  }
+  return 2;
 }
 
 static int showValue(const Options &options, Streams streams, StringRef path,
@@ -93,31 +121,48 @@ static int showValue(const Options &options, Streams streams, StringRef path,
   if (auto buffer = readInput(path, errors))
     program = loadProgram(context, buffer->getBuffer(), path, primitives,
                           errors, limitsOf(options));
-  if (!program) {
-    ReportOptions report;
-    report.program = path.str();
-    printInputErrors(streams.err, errors, report);
-    return 2;
-  }
+  if (!program)
+    return reportUnusable(options, streams, errors, path);
   CheckedProgram checked = shardtype::check(*program, primitives, check);
-  TypeId type = findValue(checked, value);
-  if (!type.valid() || !context.type(type).isArray()) {
-    streams.err << "shardtype: " << path << " has no array '" << value
-                << "'; name an argument (as `shardtype check --all` lists "
+  for (const Diagnostic &d : checked.diagnostics.all())
+    if (d.code == diag::OptionInvalid)
+      errors.add(d);
+  if (!checked.entryInstance.valid() || errors.hasErrors())
+    return reportUnusable(options, streams,
+                          errors.hasErrors() ? errors : checked.diagnostics,
+                          path);
+  FoundValue found = findValue(checked, value);
+  if (!found.type.valid() || !context.type(found.type).isArray()) {
+    bool isThere = llvm::is_contained(found.names, value);
+    streams.err << "shardtype show: " << path << " has no array "
+                << (isThere ? "'" + value.str() + "'"
+                            : wordWithNearest(value, found.names))
+                << "\n  name an argument (as `shardtype check --all` lists "
                    "them), a result or a variable of the outermost jaxpr\n";
     return 2;
   }
-  return printShown(options, streams, context, type);
+  int code = printShown(options, streams, context, found.type);
+  if (code == 0 && !checked.ok()) {
+    streams.err
+        << "shardtype show: the program has errors (`shardtype check`); "
+           "this is the type that checking went on with\n";
+    return 1;
+  }
+  return code;
 }
 
 int shardtype::showCommand(const Options &options, Streams streams) {
-  if (options.format != OutputFormat::Text &&
-      options.format != OutputFormat::Json) {
-    streams.err << "shardtype: show writes text or json\n";
+  if (StringRef(options.value).trim().empty()) {
+    streams.err << "shardtype show: name a type such as 'f32[8@X,4]', or "
+                   "PROGRAM:VALUE\n";
     return 2;
   }
   // A file's name decides, for a path in it may look like anything.
   auto [path, value] = StringRef(options.value).rsplit(':');
+  if (!value.empty() && path == "-" && options.config == "-") {
+    streams.err << "shardtype show: standard input (-) can be read only once\n";
+    return 2;
+  }
   if (!value.empty() && (path == "-" || llvm::sys::fs::exists(path)))
     return showValue(options, streams, path, value);
   return showType(options, streams);

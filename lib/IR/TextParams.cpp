@@ -1,6 +1,7 @@
 // TextParams.cpp - parameters of equations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EqnParams.h"
+#include "TextDims.h"
 #include "TextParser.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -307,7 +308,10 @@ FailureOr<std::optional<ValueId>> TextParser::simpleValue(StringRef key) {
   if (key == "ft_in" || key == "ft_out")
     return std::optional(readFlatTree(program_, text));
   bool dtypes = key.contains("dtype") || key.ends_with("element_type");
-  std::string cacheKey = (dtypes ? "d" : "v") + text.str();
+  std::string cacheKey = (dtypes           ? "d"
+                          : holdsDims(key) ? "s"
+                                           : "v") +
+                         text.str();
   if (auto it = simpleValues_.find(cacheKey); it != simpleValues_.end())
     return std::optional(it->second);
   size_t jaxprsBefore = syntax_.jaxprs.size();
@@ -323,6 +327,10 @@ FailureOr<std::optional<ValueId>> TextParser::simpleValue(StringRef key) {
     return fail(read.errorOffset, read.error);
   if (syntax_.jaxprs.size() != jaxprsBefore)
     return read.value; // Its programs belong to this equation.
+  if (holdsDims(key) &&
+      (!read.value || program_.value(*read.value).kind == Value::Str))
+    if (std::optional<ValueId> dims = readDims(program_, text, room))
+      read.value = dims;
   ValueId id = read.value ? *read.value : textValue(Value::OpaqueText, text);
   simpleValues_.try_emplace(cacheKey, id);
   return std::optional(id);
@@ -344,6 +352,9 @@ FailureOr<ValueId> TextParser::genericValue(SyntaxEqn &eqn,
   FailureOr<StringRef> text = bareText(schema, key, /*name=*/false, given);
   if (failed(text))
     return llvm::failure();
+  if (holdsDims(key))
+    if (std::optional<ValueId> dims = readDims(program_, *text, limits_.depth))
+      return *dims;
   return textValue(Value::OpaqueText, *text);
 }
 

@@ -138,11 +138,14 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
   for (Mismatch &m : mismatches) {
     if (!m.fixable)
       continue;
-    endSent += totalSent(reshardCost(types, m.out, m.in)) * loop.trips;
+    endSent = addAmounts(
+        endSent, multiplyAmounts(totalSent(reshardCost(types, m.out, m.in)),
+                                 loop.trips));
     if (started.empty())
       continue;
     m.start = started[m.carry.input].type;
-    startSent += totalSent(reshardCost(types, m.in, m.start));
+    startSent =
+        addAmounts(startSent, totalSent(reshardCost(types, m.in, m.start)));
   }
   bool startFirst =
       !started.empty() && startSent <= endSent && !cx.options().keepCarries;

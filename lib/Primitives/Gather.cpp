@@ -52,6 +52,8 @@ static LogicalResult checkSlices(TypingContext &cx, const Gather &p) {
   if (p.sliceSizes.size() != operand.size())
     return indexError(cx, "slice_sizes needs one size a dim of the operand");
   for (unsigned i = 0; i < operand.size(); ++i) {
+    if (Dim::isSymbolic(operand[i]))
+      continue; // Symbolic sizes have no order.
     if (p.sliceSizes[i] < 0 || p.sliceSizes[i] > operand[i])
       return indexError(cx, "a slice of " + std::to_string(p.sliceSizes[i]) +
                                 " does not fit dim " + std::to_string(i) +

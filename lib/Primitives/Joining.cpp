@@ -105,6 +105,7 @@ static FailureOr<Shape> concatenateShape(TypingContext &cx) {
                    std::to_string(result.size()))
         .markParam("dimension"); // concatenate/shape.2
   __int128 total = 0;
+  std::optional<unsigned> symbolic;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     for (unsigned d = 0; d < result.size(); ++d)
       if (d != dim && cx.shape(i)[d] != result[d])
@@ -113,11 +114,12 @@ static FailureOr<Shape> concatenateShape(TypingContext &cx) {
                    "operands of 'concatenate' differ on dim " +
                        std::to_string(d) + ": " + typesText(cx))
             .mark(i, d); // concatenate/shape.3
-    if (failed(checkKnown(cx, i, dim)))
-      return failure();
+    if (Dim::isSymbolic(cx.shape(i)[dim]))
+      symbolic = i;
     total += cx.shape(i)[dim];
   }
-  FailureOr<int64_t> size = checkedSize(cx, total);
+  FailureOr<int64_t> size =
+      symbolic ? tracedSize(cx, *symbolic, dim, dim) : checkedSize(cx, total);
   if (failed(size))
     return failure();
   result[dim] = *size; // concatenate/shape.4
@@ -200,8 +202,14 @@ static FailureOr<Shape> padShape(TypingContext &cx) {
                  " is below 0"); // pad/shape.3
     bool changes = entry[0] != 0 || entry[1] != 0 || entry[2] != 0;
     int64_t size = cx.shape(0)[d];
-    if (changes && failed(checkKnown(cx, 0, d)))
-      return failure();
+    if (changes && (Dim::isSymbolic(size) || Dim::isSymbolic(entry[0]) ||
+                    Dim::isSymbolic(entry[1]))) {
+      FailureOr<int64_t> traced = tracedSize(cx, 0, d, d);
+      if (failed(traced))
+        return failure();
+      result.push_back(*traced);
+      continue;
+    }
     __int128 dilated =
         size == 0 ? 0 : size + static_cast<__int128>(entry[2]) * (size - 1);
     __int128 padded = changes ? dilated + entry[0] + entry[1] : size;

@@ -138,7 +138,7 @@ static LogicalResult scanTypes(TypingContext &cx) {
   bool reported = false;
   LoopBody loop;
   loop.jaxpr = p.jaxpr;
-  loop.trips = std::max<int64_t>(p.length, 0);
+  loop.trips = Dim::isSymbolic(p.length) ? 1 : p.length;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     Typed arg = cx.operandTyped(i);
     if (i >= counts->consts + counts->carries) {

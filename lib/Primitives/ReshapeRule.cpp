@@ -52,6 +52,8 @@ static bool takeParts(int64_t size, ArrayRef<int64_t> b, unsigned &j,
       return false;
     if (++j == b.size())
       return true;
+    if (Dim::isSymbolic(b[j]))
+      return false;
     if (llvm::MulOverflow(product, b[j], product))
       product = std::numeric_limits<int64_t>::max();
     parts.push_back(b[j]);
@@ -78,7 +80,10 @@ static SplitSearch findSplit(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
     if (++splits > 1)
       return refused(ReshapeRefusal::Unsupported,
                      "it splits or merges at more than one place");
-    if (Dim::isSymbolic(a[i]) || llvm::any_of(b, Dim::isSymbolic))
+    // Parts that are numbers make a number; the sizes behind them may be what
+    // they are.
+    ArrayRef<int64_t> rest = ArrayRef(b).drop_front(j);
+    if (Dim::isSymbolic(a[i]) || Dim::isSymbolic(rest.front()))
       return refused(ReshapeRefusal::Unsupported, "a size is not a number");
     if (!takeParts(a[i], b, j, parts))
       return {};

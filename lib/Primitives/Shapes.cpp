@@ -32,6 +32,19 @@ LogicalResult shardtype::checkKnown(TypingContext &cx, unsigned operand,
       .mark(operand, dim);
 }
 
+FailureOr<int64_t> shardtype::tracedSize(TypingContext &cx, unsigned operand,
+                                         unsigned dim, unsigned resultDim) {
+  TypeId recorded = cx.recordedResult(0);
+  if (recorded.valid() && cx.context().type(recorded).isArray() &&
+      cx.context().type(recorded).rank() > resultDim)
+    return cx.context().type(recorded).shape[resultDim];
+  if (failed(checkKnown(cx, operand, dim)))
+    return failure();
+  return cx.error(diag::ShapeMismatch,
+                  "'" + cx.name().str() +
+                      "' has a parameter that is not a number");
+}
+
 std::optional<unsigned> shardtype::pythonIndex(int64_t index, unsigned rank) {
   if (index < 0)
     index += rank;

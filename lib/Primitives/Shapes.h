@@ -15,6 +15,10 @@ inline constexpr uint8_t AllOperands = 255;
 /// Reports a size below 0 in a parameter that is a list of sizes. (In the
 /// decoded list a negative number is a symbolic size.)
 LogicalResult checkSizes(TypingContext &cx, StringRef key);
+/// Where a rule would have to compute with a symbolic size: the size of the
+/// result's dim as the trace has it; without one, that is reported.
+FailureOr<int64_t> tracedSize(TypingContext &cx, unsigned operand, unsigned dim,
+                              unsigned resultDim);
 /// Reports a dim whose symbolic size a rule would have to compute with.
 LogicalResult checkKnown(TypingContext &cx, unsigned operand, unsigned dim);
 /// An index as Python takes it, negative ones from the end.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "IndexDims.h"
+#include "Shapes.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -49,6 +50,16 @@ static FailureOr<Shape> sliceShape(TypingContext &cx) {
   Shape shape;
   for (unsigned i = 0; i < operand.size(); ++i) {
     int64_t stride = p.strides ? (*p.strides)[i] : 1;
+    if (Dim::isSymbolic(operand[i]) || Dim::isSymbolic(p.limit[i])) {
+      // Symbolic sizes have no order; the trace was made by one who knew.
+      bool isWhole = p.start[i] == 0 && stride == 1;
+      FailureOr<int64_t> size =
+          isWhole ? FailureOr<int64_t>(p.limit[i]) : tracedSize(cx, 0, i, i);
+      if (failed(size))
+        return failure();
+      shape.push_back(*size);
+      continue;
+    }
     if (p.start[i] < 0 || p.limit[i] > operand[i] || p.limit[i] < p.start[i] ||
         stride < 1)
       return indexError(cx, "dim " + std::to_string(i) + " of size " +
@@ -94,7 +105,8 @@ static FailureOr<Shape> dynamicSliceShape(TypingContext &cx) {
     return indexError(cx, "slice_sizes needs one size a dim of the operand",
                       diag::ShapeInvalid);
   for (unsigned i = 0; i < operand.size(); ++i)
-    if (p.sizes[i] < 0 || p.sizes[i] > operand[i])
+    if (!Dim::isSymbolic(operand[i]) &&
+        (p.sizes[i] < 0 || p.sizes[i] > operand[i]))
       return indexError(cx, "a slice of " + std::to_string(p.sizes[i]) +
                                 " does not fit dim " + std::to_string(i) +
                                 " of size " + std::to_string(operand[i]));

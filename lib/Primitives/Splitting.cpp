@@ -191,8 +191,13 @@ static LogicalResult typeTile(TypingContext &cx) {
   for (unsigned d = 0; d < shape.size(); ++d) {
     if (reps[d] == 1)
       continue;
-    if (failed(checkKnown(cx, 0, d)))
-      return failure();
+    if (Dim::isSymbolic(shape[d])) {
+      FailureOr<int64_t> traced = tracedSize(cx, 0, d, d);
+      if (failed(traced))
+        return failure();
+      shape[d] = *traced;
+      continue;
+    }
     if (reps[d] < 0 || llvm::MulOverflow(shape[d], reps[d], shape[d]))
       return cx
           .error(diag::ShapeMismatch, "dim " + std::to_string(d) +

@@ -59,7 +59,7 @@ void JsonReport::values(StringRef key, ArrayRef<std::string> paths,
           return;
         }
         json_.attribute("type", utf8(str(cx_, types[i])));
-        json_.attribute("bytes_per_device", bytesPerDevice(cx_, types[i]));
+        writeAmount(json_, "bytes_per_device", bytesPerDevice(cx_, types[i]));
         if (i < open.size() && open[i])
           json_.attribute("open", true);
       });
@@ -98,6 +98,8 @@ void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
                       utf8(str(cx_, fix.type)));
     json_.attribute("spec", utf8(fix.spec));
     json_.attribute("assumed", fix.assumed);
+    if (fix.chosen)
+      json_.attribute("chosen", true);
     json_.attributeObject("edit", [&] {
       json_.attribute("text", utf8(fixCode(program_, names_, d, fix)));
     });
@@ -109,8 +111,8 @@ void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
             for (const std::string &axis : step.axes)
               json_.value(utf8(axis));
           });
-          json_.attribute("payload_bytes", step.payloadBytes);
-          json_.attribute("sent_bytes", step.sentBytes);
+          writeAmount(json_, "payload_bytes", step.payloadBytes);
+          writeAmount(json_, "sent_bytes", step.sentBytes);
         });
     });
   });

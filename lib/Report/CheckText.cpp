@@ -150,7 +150,9 @@ void TextReport::fix(const Diagnostic &d, const Fix &fix) {
   } else {
     os_ << describe(fix.communication, false);
   }
-  os_ << (fix.assumed ? " (assumed from here on)\n" : "\n");
+  os_ << (fix.chosen    ? " (chosen)\n"
+          : fix.assumed ? " (assumed from here on)\n"
+                        : "\n");
   os_.indent(gutter_ + 1) << "|       ";
   colored(raw_ostream::GREEN, false);
   os_ << fixCode(program_, names_, d, fix);
@@ -259,7 +261,8 @@ void TextReport::print() {
   os_ << "ok";
   plain();
   os_ << "  ";
-  if (checked_.diagnostics.empty())
+  Counts counts = count(checked_.diagnostics);
+  if (counts.errors + counts.warnings == 0)
     os_ << options_.program << ": " << plural(checked_.equations, "equation")
         << ", " << meshText() << '\n';
   else

@@ -70,7 +70,16 @@ std::string shardtype::plural(uint64_t n, StringRef word) {
   return std::to_string(n) + " " + word.str() + (n == 1 ? "" : "s");
 }
 
+/// What stands for an amount without a number; empty: it has one.
+static StringRef uncounted(uint64_t amount) {
+  return amount == UnknownBytes   ? "unknown"
+         : amount == TooManyBytes ? "too many"
+                                  : "";
+}
+
 std::string shardtype::groupedDigits(uint64_t number) {
+  if (!isCounted(number))
+    return uncounted(number).str();
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3;)
     digits.insert(at -= 3, " ");
@@ -78,6 +87,9 @@ std::string shardtype::groupedDigits(uint64_t number) {
 }
 
 std::string shardtype::humanBytes(uint64_t bytes) {
+  if (!isCounted(bytes))
+    return bytes == UnknownBytes ? "an unknown amount (a size is symbolic)"
+                                 : "more bytes than can be counted";
   constexpr StringRef Units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024)
     return std::to_string(bytes) + " B";
@@ -104,7 +116,7 @@ std::string shardtype::describe(ArrayRef<CommStep> steps, bool partial) {
   for (const CommStep &step : steps) {
     text += text.empty() ? "one " : ", then one ";
     text += str(step.kind).str() + " over " + llvm::join(step.axes, ", ");
-    sent += step.sentBytes;
+    sent = addAmounts(sent, step.sentBytes);
   }
   return text + ", " + humanBytes(sent) + " sent per device" +
          (partial ? ", leaves partial sums" : "");
@@ -112,4 +124,15 @@ std::string shardtype::describe(ArrayRef<CommStep> steps, bool partial) {
 
 std::string shardtype::utf8(StringRef text) {
   return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+void shardtype::writeAmount(llvm::json::OStream &json, StringRef key,
+                            uint64_t amount) {
+  if (isCounted(amount))
+    json.attribute(key, amount);
+  else
+    json.attribute(key, nullptr);
+  // `"bytes_per_device": null, "bytes_per_device_is": "unknown"`
+  if (!isCounted(amount))
+    json.attribute((key + "_is").str(), uncounted(amount));
 }

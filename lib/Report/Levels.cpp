@@ -9,7 +9,8 @@ std::optional<std::string> shardtype::unknownCode(const LevelOptions &options) {
   for (const LevelOptions::Change &change : options.changes) {
     if (change.code == "warnings" || findCode(change.code))
       continue;
-    std::string text = "no diagnostic has the code '" + change.code + "'";
+    std::string text = change.origin.empty() ? "" : change.origin + ": ";
+    text += "no diagnostic has the code '" + change.code + "'";
     SmallVector<StringRef, 3> near = nearestCodes(change.code);
     if (!near.empty())
       text += "; did you mean '" + near.front().str() + "'?";
@@ -22,8 +23,12 @@ static Level levelOf(const Diagnostic &diagnostic,
                      const LevelOptions &options) {
   Level level = diagnostic.level;
   for (const LevelOptions::Change &change : options.changes)
-    if (change.code == info(diagnostic.code).code ||
-        (change.code == "warnings" && level == Level::Warning))
+    // What a choice mended does not count again, unless it is not wanted at
+    // all.
+    if (diagnostic.mended() && change.level != Level::Ignored)
+      continue;
+    else if (change.code == info(diagnostic.code).code ||
+             (change.code == "warnings" && level == Level::Warning))
       level = change.level;
   return level;
 }

@@ -138,3 +138,19 @@ void shardtype::printGithub(raw_ostream &os, const CheckedProgram &checked,
     os << escaped(text, false) << '\n';
   }
 }
+
+void shardtype::printInputErrorsGithub(raw_ostream &os,
+                                       const DiagnosticList &diagnostics,
+                                       const ReportOptions &options) {
+  for (const Diagnostic &d : diagnostics.all()) {
+    os << "::" << (d.level == Level::Note ? "notice" : levelWord(d.level))
+       << " file=" << escaped(options.program, true);
+    if (d.line)
+      os << ",line=" << d.line << ",col=" << d.column;
+    os << ",title=" << escaped(info(d.code).code, true)
+       << "::" << escaped(d.message, false);
+    if (!d.path.empty())
+      os << " (at " << escaped(d.path, false) << ')';
+    os << '\n';
+  }
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Common.h"
 #include "shardtype/Report/Picture.h"
+#include "shardtype/Report/Report.h"
 #include "shardtype/Types/Resolve.h"
 #include "shardtype/Types/Text.h"
 #include "llvm/Support/JSON.h"
@@ -247,6 +248,11 @@ void shardtype::printShardTable(raw_ostream &os, const Context &cx,
     os << note << '\n';
 }
 
+/// A number that saturates at `Saturated` as an amount.
+static uint64_t countOf(int64_t number) {
+  return number == Saturated ? TooManyBytes : static_cast<uint64_t>(number);
+}
+
 static void writeRanges(llvm::json::OStream &json, const Context &cx,
                         const ShardTable &table, ArrayRef<int64_t> parts) {
   json.attributeArray("ranges", [&] {
@@ -284,11 +290,9 @@ void shardtype::writeShardJson(llvm::json::OStream &json, const Context &cx,
     json.attribute("type", utf8(str(cx, table.type)));
     json.attribute("long", utf8(str(cx, table.type, TypeForm::Long)));
     writeMesh(json, cx, cx.meshOrEmpty(table.mesh));
-    json.attribute("devices", table.numDevices);
-    json.attribute("blocks_total", table.numBlocks);
-    json.attribute("bytes_per_device",
-                   static_cast<int64_t>(std::min<uint64_t>(
-                       bytesPerDevice(cx, table.type), Saturated)));
+    writeAmount(json, "devices", countOf(table.numDevices));
+    writeAmount(json, "blocks_total", countOf(table.numBlocks));
+    writeAmount(json, "bytes_per_device", bytesPerDevice(cx, table.type));
     json.attributeArray("blocks", [&] {
       for (const ShardBlock &block : table.blocks)
         json.object([&] {
@@ -297,7 +301,7 @@ void shardtype::writeShardJson(llvm::json::OStream &json, const Context &cx,
             for (int64_t device : block.devices)
               json.value(device);
           });
-          json.attribute("devices_total", table.copies);
+          writeAmount(json, "devices_total", countOf(table.copies));
         });
     });
     json.attributeArray("shards", [&] {

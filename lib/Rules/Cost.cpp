@@ -15,12 +15,14 @@
 
 using namespace shardtype;
 
-/// Elements of the whole array; symbolic dims count as 1; saturates.
+/// Elements of the whole array.
 static uint64_t elementsOf(const Type &type) {
+  if (llvm::is_contained(type.shape, 0))
+    return 0; // Even where another dim is unknown or too large to count.
   uint64_t elements = 1;
   for (int64_t size : type.shape)
-    if (!Dim::isSymbolic(size))
-      elements = llvm::SaturatingMultiply<uint64_t>(elements, size);
+    elements =
+        multiplyAmounts(elements, Dim::isSymbolic(size) ? UnknownBytes : size);
   return elements;
 }
 static unsigned bitsOf(const Type &type) { return info(type.dtype).bits; }
@@ -273,6 +275,6 @@ std::vector<CommStep> shardtype::resultCost(Context &cx, const DimMap &dims,
 uint64_t shardtype::totalSent(ArrayRef<CommStep> steps) {
   uint64_t sent = 0;
   for (const CommStep &step : steps)
-    sent = llvm::SaturatingAdd(sent, step.sentBytes);
+    sent = addAmounts(sent, step.sentBytes);
   return sent;
 }

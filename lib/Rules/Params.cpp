@@ -19,8 +19,8 @@ bool shardtype::readParam(const Program &, const Value &v, bool &out) {
 bool shardtype::readParam(const Program &, const Value &v, int64_t &out) {
   if (v.kind == Value::Hidden)
     return true;
-  out = v.integer;
-  return v.kind == Value::Int || v.kind == Value::Bool;
+  out = v.kind == Value::Sym ? Dim::symbolic(v.text) : v.integer;
+  return v.kind == Value::Int || v.kind == Value::Bool || v.kind == Value::Sym;
 }
 
 bool shardtype::readParam(const Program &p, const Value &v,

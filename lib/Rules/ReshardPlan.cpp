@@ -29,17 +29,13 @@
 using namespace shardtype;
 
 using Wide = unsigned __int128;
-static constexpr uint64_t Most = std::numeric_limits<uint64_t>::max();
-
-static uint64_t saturate(Wide bytes) {
-  return bytes > Most ? Most : static_cast<uint64_t>(bytes);
-}
 
 /// `bytes * factor * (n-1) / n`, rounded up.
 static uint64_t share(uint64_t bytes, unsigned factor, uint64_t n) {
-  if (bytes == Most)
-    return Most;
-  return saturate((static_cast<Wide>(bytes) * factor * (n - 1) + n - 1) / n);
+  if (!isCounted(bytes))
+    return bytes;
+  Wide all = static_cast<Wide>(bytes) * factor;
+  return amountOf(all - all / n);
 }
 
 void ReshardPlan::emit(CommStep::Kind kind, ArrayRef<unsigned> digits,
@@ -62,12 +58,14 @@ void ReshardPlan::emit(CommStep::Kind kind, ArrayRef<unsigned> digits,
 }
 
 uint64_t ReshardPlan::localBytes() const {
+  if (!isCounted(elements_))
+    return elements_;
   uint64_t parts = 1;
   for (unsigned d = 0; d < digits_.size(); ++d)
     if (now_[d].kind == Place::At)
       parts = llvm::SaturatingMultiply<uint64_t>(parts, digits_[d].size);
   Wide bits = llvm::divideCeil(elements_, parts);
-  return saturate((bits * bitsEach_ + 7) / 8);
+  return amountOf((bits * bitsEach_ + 7) / 8);
 }
 
 /// The parts that a slot is split in from this digit up; saturates.

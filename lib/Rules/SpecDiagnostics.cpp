@@ -1,6 +1,9 @@
 // SpecDiagnostics.cpp - errors of specs and types as diagnostics.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Rules/SpecDiagnostics.h"
+#include "shardtype/Types/SizeText.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace shardtype;
 
@@ -8,7 +11,10 @@ using namespace shardtype;
 static std::string nearestSizes(int64_t size, int64_t parts) {
   int64_t below = size / parts * parts;
   std::string text = below > 0 ? std::to_string(below) + " or " : "";
-  return text + std::to_string(below + parts);
+  int64_t above;
+  if (llvm::AddOverflow(below, parts, above))
+    return below > 0 ? std::to_string(below) : "no size";
+  return text + std::to_string(above);
 }
 
 std::pair<diag::Code, std::vector<std::string>>
@@ -53,12 +59,17 @@ shardtype::describeSpecError(Context &cx, const SpecError &error,
     for (StringId name : axes) {
       names += (names.empty() ? "'" : ", '") + cx.str(name).str() + "'";
       if (std::optional<unsigned> at = m.find(name))
-        parts *= m.axes[*at].size;
+        parts = llvm::MulOverflow(parts, m.axes[*at].size, parts)
+                    ? std::numeric_limits<int64_t>::max()
+                    : parts;
     }
     int64_t size = shape[error.dim];
     return {diag::TypeIndivisible,
-            {std::to_string(error.dim), std::to_string(size), names,
-             std::to_string(parts), nearestSizes(size, parts)}};
+            {std::to_string(error.dim), sizeText(cx, size), names,
+             std::to_string(parts),
+             Dim::isSymbolic(size)
+                 ? "a multiple such as " + std::to_string(parts) + "*b"
+                 : nearestSizes(size, parts)}};
   }
   }
   llvm_unreachable("every kind is described");

@@ -29,6 +29,11 @@ SmallVector<StringRef, 3> shardtype::nearestCodes(StringRef code) {
   for (auto [distance, name] : found)
     if (nearest.size() < 3 && distance <= 2 + code.size() / 3)
       nearest.push_back(name);
+  // The beginning of a code, or a word in it.
+  for (auto [distance, name] : found)
+    if (nearest.size() < 3 && code.size() >= 3 && name.contains(code) &&
+        !llvm::is_contained(nearest, name))
+      nearest.push_back(name);
   return nearest;
 }
 

@@ -1,6 +1,7 @@
 // Resolve.cpp - from specs by name to shardings on a mesh, with JAX's checks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Types/Resolve.h"
+#include "shardtype/Support/Bytes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -96,16 +97,58 @@ SpecResult<Sharding> shardtype::resolve(Context &cx, const PartitionSpec &spec,
   return {std::move(sharding), {}};
 }
 
+/// The number that a product of sizes begins or ends with: 4 of `4*n`.
+static int64_t coefficient(StringRef product) {
+  int64_t all = 1;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at <= product.size(); ++at) {
+    char c = at < product.size() ? product[at] : '*';
+    depth += c == '(';
+    depth -= c == ')';
+    if (c != '*' || depth > 0)
+      continue;
+    int64_t factor;
+    if (!product.slice(begin, at).trim().getAsInteger(10, factor) &&
+        llvm::MulOverflow(all, factor, all))
+      return 1;
+    begin = at + 1;
+  }
+  return all;
+}
+
+/// Is a symbolic size a multiple, whatever its names stand for? As in JAX, if
+/// and only if each summand's number is one.
+static bool symbolicDivides(StringRef size, int64_t parts) {
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at <= size.size(); ++at) {
+    char c = at < size.size() ? size[at] : '+';
+    depth += c == '(';
+    depth -= c == ')';
+    if ((c != '+' && c != '-') || depth > 0)
+      continue;
+    StringRef summand = size.slice(begin, at).trim();
+    if (!summand.empty() && coefficient(summand) % parts != 0)
+      return false;
+    begin = at + 1;
+  }
+  return true;
+}
+
 std::optional<SpecError> shardtype::checkDivisible(const Context &cx,
                                                    const Sharding &sharding,
                                                    ArrayRef<int64_t> shape) {
   const Mesh &mesh = cx.meshOrEmpty(sharding.mesh);
   for (auto [dim, axes] : llvm::enumerate(sharding.dims)) {
-    if (axes.empty() || Dim::isSymbolic(shape[dim]) || shape[dim] == 0)
+    if (axes.empty() || shape[dim] == 0)
       continue;
     int64_t parts = mesh.size(axes);
     bool saturated = parts == std::numeric_limits<int64_t>::max();
-    if (saturated || shape[dim] % parts != 0)
+    bool divides = Dim::isSymbolic(shape[dim])
+                       ? symbolicDivides(cx.str(Dim::text(shape[dim])), parts)
+                       : shape[dim] % parts == 0;
+    if (saturated || !divides)
       return SpecError{SpecError::Indivisible, mesh.axes[axes[0]].name,
                        static_cast<int>(dim)};
   }
@@ -192,19 +235,20 @@ uint64_t shardtype::bytesPerDevice(const Context &cx, TypeId id) {
   if (!type.isArray())
     return 0;
   const Mesh &mesh = cx.meshOrEmpty(type.sharding.mesh);
-  uint64_t bits = info(type.dtype).bits;
   if (llvm::is_contained(type.shape, 0))
-    return 0; // Even where another dim is too large to count.
+    return 0; // Even where another dim is unknown or too large to count.
+  uint64_t elements = 1;
   for (auto [size, axes] : llvm::zip_equal(type.shape, type.sharding.dims)) {
     uint64_t local =
         Dim::isSymbolic(size)
-            ? 1
+            ? UnknownBytes
             : llvm::divideCeil(static_cast<uint64_t>(size), mesh.size(axes));
-    bits = llvm::SaturatingMultiply(bits, local);
+    elements = multiplyAmounts(elements, local);
   }
-  if (bits == std::numeric_limits<uint64_t>::max())
-    return bits;
-  return llvm::divideCeil(bits, 8);
+  uint64_t bits = info(type.dtype).bits;
+  if (bits == 0 || !isCounted(elements))
+    return bits == 0 ? 0 : elements;
+  return amountOf((static_cast<unsigned __int128>(elements) * bits + 7) / 8);
 }
 
 /// Equal sets of axes, by name: the meshes may differ.

@@ -7,6 +7,7 @@
 // it is taken up to the next blank outside brackets and kept as it is.
 #include "Scanner.h"
 #include "shardtype/Types/Resolve.h"
+#include "shardtype/Types/SizeText.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
@@ -37,6 +38,7 @@ private:
 
   FailureOr<TypeId> wrapper(Type::Kind kind, unsigned depth);
   FailureOr<TypeId> array(DType dtype, bool weak);
+  LogicalResult checkDTypeName();
   FailureOr<TypeId> opaque();
   std::optional<DType> dtype();
   bool atForeignMemory();
@@ -80,7 +82,26 @@ FailureOr<TypeId> TypeParser::type(unsigned depth) {
     return cx_.token();
   }
   in_.seek(start);
+  if (failed(checkDTypeName()))
+    return failure();
   return opaque();
+}
+
+/// A word and dims, `f99[8,4]`, where the word is nearly a dtype: a mistyped
+/// array type and not some library's own.
+LogicalResult TypeParser::checkDTypeName() {
+  size_t start = in_.offset();
+  StringRef word = in_.takeWord();
+  bool hasDims = in_.peek() == '[';
+  in_.seek(start);
+  std::optional<StringRef> meant =
+      hasDims ? meantDType(word) : std::optional<StringRef>();
+  if (!meant)
+    return success();
+  return in_.failAt(
+      start,
+      "there is no dtype '" + word.str() + "'" +
+          (meant->empty() ? "" : "; did you mean '" + meant->str() + "'?"));
 }
 
 bool TypeParser::atForeignMemory() {
@@ -150,7 +171,7 @@ FailureOr<TypeId> TypeParser::array(DType dtype, bool weak) {
     const AxisList &by = result.sharding.dims[error->dim];
     return in_.failAt(dimOffsets_[error->dim],
                       "dim " + std::to_string(error->dim) + " of size " +
-                          std::to_string(result.shape[error->dim]) +
+                          sizeText(cx_, result.shape[error->dim]) +
                           " does not divide over '" + str(cx_, meshId_, by) +
                           "' of size " + std::to_string(mesh_.size(by)));
   }

@@ -1,5 +1,6 @@
 // TypeText.cpp - types as JAX prints them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Types/SizeText.h"
 #include "shardtype/Types/Text.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -132,6 +133,11 @@ std::string shardtype::axisTypesText(const Context &cx, const Mesh &mesh) {
   }
   os << "})";
   return text;
+}
+
+std::string shardtype::sizeText(const Context &cx, int64_t size) {
+  return Dim::isSymbolic(size) ? cx.str(Dim::text(size)).str()
+                               : std::to_string(size);
 }
 
 void shardtype::printQuoted(raw_ostream &os, StringRef text) {

@@ -189,7 +189,7 @@ TEST_CASE_METHOD(Picture, "the table of index ranges") {
                                           "     5  4:6    6:12\n"
                                           "     6  6:8    0:6\n"
                                           "     7  6:8    6:12\n");
-  CHECK(listed(table("f32[b@X,c,0@Y]", "X=2,Y=1")) ==
+  CHECK(listed(table("f32[2*b@X,c,0@Y]", "X=2,Y=1")) ==
         "device  dim 0        dim 1  dim 2\n"
         "     0  part 0 of 2  0:c    0:0\n"
         "     1  part 1 of 2  0:c    0:0\n");

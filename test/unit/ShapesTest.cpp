@@ -264,7 +264,7 @@ TEST_CASE("sizes that are no numbers, or too large") {
             .code() == "shape-mismatch");
   CHECK(fixture.run("tile", {"f32[4611686018427387904]"}, {{"reps", "(4,)"}})
             .code() == "shape-mismatch");
-  CHECK(reshape("X=2", "f32[b@X]", "(2, 4)").code() ==
+  CHECK(reshape("X=2", "f32[2*b@X]", "(2, 4)").code() ==
         "reshape-needs-out-sharding");
   CHECK(fixture
             .run("iota", {},

@@ -111,7 +111,16 @@ TEST_CASE_METHOD(Resolve, "dims divide over their axes (spec 01, 2.6)") {
   CHECK(check("P((x,y))", "x=2,y=2:Auto", {8, 8}) == "ok");
   CHECK(check("P(x)", "x=2", {0}) == "ok");
   CHECK(check("P(x)", "x=2", {1}) == "indivisible x 0");
-  CHECK(check("P(x)", "x=2", {Dim::symbolic(cx.intern("b"))}) == "ok");
+  // As JAX: a symbolic size divides if the numbers of all its summands do.
+  auto symbolic = [&](StringRef text) {
+    return check("P(x)", "x=2", {Dim::symbolic(cx.intern(text))}) == "ok";
+  };
+  for (StringRef good : {"2*n", "b*2", "4*m*n + 2*m", "2*n + 2", "2*max(n, 3)",
+                         "2*floordiv(n, 2)", "2*n - 4"})
+    CHECK(symbolic(good));
+  for (StringRef bad : {"n", "2*n + 1", "3*n", "max(2*n, 2)", "floordiv(n, 2)",
+                        "n^2 + n", "2*n + max(2*n, 2*m)", "n - 2"})
+    CHECK_FALSE(symbolic(bad));
   StringRef huge = "x=9223372036854775807,y=2";
   CHECK(check("P((x,y))", huge, {0}) == "ok");
   CHECK(check("P((x,y))", huge, {INT64_MAX}) == "indivisible x 0");

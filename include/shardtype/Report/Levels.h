@@ -14,6 +14,7 @@ struct LevelOptions {
   struct Change {
     std::string code; // A kind, or `warnings` (with Error): all warnings.
     Level level = Level::Error;
+    std::string origin; // Who says so: `--deny`, `config.json: /deny/0`.
   };
   std::vector<Change> changes;
   std::vector<std::string> excused; // `file:line`

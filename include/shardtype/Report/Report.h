@@ -41,13 +41,19 @@ void writeSarif(raw_ostream &os, ArrayRef<SarifInput> inputs);
 /// Input errors: no program came of it.
 void printInputErrors(raw_ostream &os, const DiagnosticList &diagnostics,
                       const ReportOptions &options);
+void printInputErrorsGithub(raw_ostream &os, const DiagnosticList &diagnostics,
+                            const ReportOptions &options);
 void writeInputErrorsJson(llvm::json::OStream &json,
                           const DiagnosticList &diagnostics,
                           const ReportOptions &options);
 
-/// "4 KiB", "192 B", "1.5 MiB".
+/// An amount (Support/Bytes.h) as a number; else null, and in `KEY_is` why:
+/// "unknown" or "too many".
+void writeAmount(llvm::json::OStream &json, StringRef key, uint64_t amount);
+
+/// "4 KiB", "192 B", "1.5 MiB", "more bytes than can be counted".
 std::string humanBytes(uint64_t bytes);
-/// "401 408": digits in groups of three.
+/// "401 408": digits in groups of three; "unknown", "too many".
 std::string groupedDigits(uint64_t number);
 /// "one all-reduce over model, 4 KiB sent per device".
 std::string describe(ArrayRef<CommStep> steps, bool leavesPartial);

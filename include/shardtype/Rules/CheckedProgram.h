@@ -16,6 +16,7 @@ struct ArgumentSpec {
   std::string pattern; // A path, `*` for one part, `**` for any; empty: by
   int position = -1;   // position, from 0.
   PartitionSpec spec;
+  std::string origin; // Who says so: `--in`, `config.json: /in/2`.
 };
 
 /// `--choose PLACE=SPEC` or `PLACE:in1=SPEC`.
@@ -23,6 +24,7 @@ struct Choice {
   std::string place; // `model.py:41`, `model.py:41:12`, or an equation path.
   int operand = -1;  // -1: the result.
   PartitionSpec spec;
+  std::string origin; // As in ArgumentSpec.
 };
 
 enum class Constraints : uint8_t { Assert, Reshard };

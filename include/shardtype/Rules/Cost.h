@@ -25,7 +25,7 @@ std::vector<CommStep> reshardCost(Context &cx, TypeId from, TypeId to);
 std::vector<CommStep> resultCost(Context &cx, const DimMap &dims,
                                  ArrayRef<TypeId> operands, TypeId wanted);
 
-uint64_t totalSent(ArrayRef<CommStep> steps); // Saturates.
+uint64_t totalSent(ArrayRef<CommStep> steps); // An amount, as in Bytes.h.
 
 } // namespace shardtype
 

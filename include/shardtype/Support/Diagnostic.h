@@ -3,6 +3,7 @@
 #ifndef SHARDTYPE_SUPPORT_DIAGNOSTIC_H
 #define SHARDTYPE_SUPPORT_DIAGNOSTIC_H
 
+#include "shardtype/Support/Bytes.h"
 #include "shardtype/Support/Ids.h"
 #include "shardtype/Support/LLVM.h"
 #include <vector>
@@ -45,6 +46,7 @@ struct CommStep {
     Permute
   } kind = AllReduce;
   SmallVector<std::string, 2> axes;
+  /// Amounts (Bytes.h): they may be unknown, or too large to count.
   uint64_t payloadBytes = 0, sentBytes = 0;
   friend bool operator==(const CommStep &, const CommStep &) = default;
 };
@@ -75,6 +77,7 @@ struct Fix {
   /// such as `reshard(w, P('X', None))`. {0} stands for the operand's name.
   std::string code;
   bool assumed = false; // Checking went on as if it had been taken.
+  bool chosen = false;  // And the user said so: the finding is mended.
   /// Instead of the result itself: this result of each body that has it.
   int bodyResult = -1;
   std::vector<CommStep> communication;
@@ -99,6 +102,10 @@ struct Diagnostic {
   std::vector<DiagNote> notes;
   std::vector<Fix> fixes;
   TypeId wanted; // The type JAX merely has no rule for (see Verdicts), if any.
+  /// The user chose one of the fixes, so this counts as if it were written.
+  bool mended() const {
+    return llvm::any_of(fixes, [](const Fix &fix) { return fix.chosen; });
+  }
 };
 
 /// Collects diagnostics in order.

@@ -48,6 +48,10 @@ inline bool isInteger(DType dtype) {
 }
 /// The long or the short name of a dtype; nothing for an unknown one.
 std::optional<DType> parseDType(StringRef name);
+/// The known name nearest to one that is no dtype but was meant to be one:
+/// `flaot32`, `f99`, `int`. Nothing: it does not look like a dtype at all;
+/// empty: it does, but no name is near.
+std::optional<StringRef> meantDType(StringRef name);
 /// The trailing uint32 dims that hold one key's data (spec 01, 1.3); empty for
 /// other dtypes. threefry: (2), rbg and unsafe_rbg: (4).
 ArrayRef<int64_t> keyDataShape(DType dtype);

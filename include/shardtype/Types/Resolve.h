@@ -56,8 +56,8 @@ Sharding replicated(MeshId mesh, unsigned rank);
 /// The same sharding on another mesh, axes matched by name; axes that are not
 /// there or not Explicit there are dropped.
 Sharding onMesh(const Context &cx, const Sharding &sharding, MeshId mesh);
-/// Bytes one device holds of a value of this type; saturates. Zero for types
-/// that are not arrays, and symbolic dims count as 1.
+/// Bytes one device holds of a value of this type, as an amount
+/// (Support/Bytes.h). Zero for types that are not arrays.
 uint64_t bytesPerDevice(const Context &cx, TypeId type);
 /// typematch (spec 01, 2.8): equal but for weak type and layout; shardings
 /// count only where both meshes are there and one has an Explicit axis.
