@@ -217,6 +217,7 @@ int Run::fixAll() {
   }
   if (exitCode() == 2) {
     reportText(job, streams_.err);
+    streams_.err << "shardtype: nothing was written\n";
     return 2;
   }
   if (unfixed(job.checked->diagnostics)) {

@@ -101,11 +101,13 @@ static void addTyping(CLI::App &app, Options &o) {
                  "path pattern: 'params/**/w=P(None,X)'; later ones win")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->check(given("--in 'P(X,None)' or --in 'NAME=P(X,None)'"))
       ->option_text("[NAME=]SPEC");
   app.add_option("--out", o.out, "What a result must be; same forms as --in")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->check(given("--out 'P(X,None)' or --out 'NAME=P(X,None)'"))
       ->option_text("[NAME=]SPEC");
   app.add_option("--choose", o.choose,
@@ -114,6 +116,7 @@ static void addTyping(CLI::App &app, Options &o) {
                  "'model.py:41:in1=P()'")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->check(given("--choose 'model.py:41=P(X,None)'"))
       ->option_text("PLACE=SPEC");
   app.add_option("--constraints", o.constraints,
@@ -164,6 +167,7 @@ static void addReporting(CLI::App &app, Options &o) {
            help)
         ->expected(1)
         ->take_all()
+        ->allow_extra_args(false)
         ->trigger_on_parse()
         ->check(given("a code as in error[CODE]"))
         ->option_text("CODE");

@@ -45,6 +45,8 @@ static int showType(const Options &options, Streams streams) {
   TextResult<TypeId> type = parseType(context, options.value, mesh);
   if (type && !context.type(*type).isArray())
     type = {std::nullopt, {"this is no array type", 0}};
+  else if (!type)
+    type.error.message = "this is no type: " + type.error.message;
   if (!type) {
     std::string hint = "write a type such as 'f32[8@X,4]', or PROGRAM:VALUE";
     if (StringRef(options.value).contains('@') && !mesh.valid())

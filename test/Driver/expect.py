@@ -63,7 +63,7 @@ def main(binary, path):
             )
             fed = b""
             if words[:1] == ["cat"]:
-                fed = open(words[1], "rb").read()
+                fed = open(os.path.join(here, words[1]), "rb").read()
                 words = words[3:]
             run = subprocess.run(
                 [binary] + words, input=fed, capture_output=True, cwd=here
