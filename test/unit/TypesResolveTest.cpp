@@ -183,7 +183,7 @@ TEST_CASE_METHOD(Resolve, "bytes of a device's part") {
   CHECK(bytes("key<fry>[4@x]", m) == 16); // Two words of four bytes each.
   CHECK(bytes("key<rbg>[4@x]", m) == 32);
   CHECK(bytes("float0[8]", m) == 0);
-  CHECK(bytes("f32[b,4]", m) == 16);
+  CHECK(bytes("f32[b,4]", m) == UnknownBytes);
   CHECK(bytes("f32[0@x,4]", m) == 0);
   CHECK(bytes("f32[4,9223372036854775807,9223372036854775807,0]", m) == 0);
   CHECK(bytes("f32[9223372036854775807,9223372036854775807]", m) == UINT64_MAX);

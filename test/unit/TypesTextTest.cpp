@@ -130,10 +130,9 @@ TEST_CASE_METHOD(Text, "types that are not arrays") {
 }
 
 TEST_CASE_METHOD(Text, "unknown types are kept as text") {
-  for (StringRef text :
-       {"key<foo>[4@X]", "PrimalTangentDType{i8/bf16}[3]", "f32<vmem>[8]",
-        "Box[(a, b)]", "Effect<jit(f) -> x>", "<lambda>", "Token", "Reference",
-        "RefSet{3}", "f33[8]"}) {
+  for (StringRef text : {"key<foo>[4@X]", "PrimalTangentDType{i8/bf16}[3]",
+                         "f32<vmem>[8]", "Box[(a, b)]", "Effect<jit(f) -> x>",
+                         "<lambda>", "Token", "Reference", "RefSet{3}"}) {
     CHECK(again(text, "X=4") == text.str());
     CHECK(cx.type(type(text, "X=4")).kind == Type::Opaque);
   }
