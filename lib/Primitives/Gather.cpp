@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "IndexDims.h"
+#include "Shapes.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Params.h"
 
@@ -52,8 +53,11 @@ static LogicalResult checkSlices(TypingContext &cx, const Gather &p) {
   if (p.sliceSizes.size() != operand.size())
     return indexError(cx, "slice_sizes needs one size a dim of the operand");
   for (unsigned i = 0; i < operand.size(); ++i) {
-    if (Dim::isSymbolic(operand[i]))
-      continue; // Symbolic sizes have no order.
+    if (Dim::isSymbolic(operand[i])) { // Symbolic sizes have no order.
+      if (failed(checkSizes(cx, "slice_sizes")))
+        return failure();
+      continue;
+    }
     if (p.sliceSizes[i] < 0 || p.sliceSizes[i] > operand[i])
       return indexError(cx, "a slice of " + std::to_string(p.sliceSizes[i]) +
                                 " does not fit dim " + std::to_string(i) +

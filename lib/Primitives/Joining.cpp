@@ -193,6 +193,9 @@ static FailureOr<Shape> padShape(TypingContext &cx) {
     return bad("has " + std::to_string(config.size()) +
                " entries for a value of rank " +
                std::to_string(cx.shape(0).size())); // pad/shape.2
+  // Padding may be negative, so a symbol shows in the parameter itself only.
+  ValueId given = cx.program().param(cx.paramsId(), "padding_config");
+  bool anySymbolic = given.valid() && holdsSymbol(cx.program(), given);
   for (unsigned d = 0; d < config.size(); ++d) {
     ArrayRef<int64_t> entry = config[d];
     if (entry.size() != 3)
@@ -202,8 +205,7 @@ static FailureOr<Shape> padShape(TypingContext &cx) {
                  " is below 0"); // pad/shape.3
     bool changes = entry[0] != 0 || entry[1] != 0 || entry[2] != 0;
     int64_t size = cx.shape(0)[d];
-    if (changes && (Dim::isSymbolic(size) || Dim::isSymbolic(entry[0]) ||
-                    Dim::isSymbolic(entry[1]))) {
+    if (changes && (Dim::isSymbolic(size) || anySymbolic)) {
       FailureOr<int64_t> traced = tracedSize(cx, 0, d, d);
       if (failed(traced))
         return failure();

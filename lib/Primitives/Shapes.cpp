@@ -32,6 +32,14 @@ LogicalResult shardtype::checkKnown(TypingContext &cx, unsigned operand,
       .mark(operand, dim);
 }
 
+bool shardtype::holdsSymbol(const Program &program, ValueId id) {
+  const Value &value = program.value(id);
+  return value.kind == Value::Sym ||
+         llvm::any_of(value.elements, [&](ValueId element) {
+           return holdsSymbol(program, element);
+         });
+}
+
 FailureOr<int64_t> shardtype::tracedSize(TypingContext &cx, unsigned operand,
                                          unsigned dim, unsigned resultDim) {
   TypeId recorded = cx.recordedResult(0);

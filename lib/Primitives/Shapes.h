@@ -15,6 +15,8 @@ inline constexpr uint8_t AllOperands = 255;
 /// Reports a size below 0 in a parameter that is a list of sizes. (In the
 /// decoded list a negative number is a symbolic size.)
 LogicalResult checkSizes(TypingContext &cx, StringRef key);
+/// Does a list hold a symbolic size, at whatever depth?
+bool holdsSymbol(const Program &program, ValueId id);
 /// Where a rule would have to compute with a symbolic size: the size of the
 /// result's dim as the trace has it; without one, that is reported.
 FailureOr<int64_t> tracedSize(TypingContext &cx, unsigned operand, unsigned dim,

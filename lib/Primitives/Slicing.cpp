@@ -50,8 +50,10 @@ static FailureOr<Shape> sliceShape(TypingContext &cx) {
   Shape shape;
   for (unsigned i = 0; i < operand.size(); ++i) {
     int64_t stride = p.strides ? (*p.strides)[i] : 1;
-    if (Dim::isSymbolic(operand[i]) || Dim::isSymbolic(p.limit[i])) {
+    if (Dim::isSymbolic(operand[i])) {
       // Symbolic sizes have no order; the trace was made by one who knew.
+      if (failed(checkSizes(cx, "limit_indices")))
+        return failure();
       bool isWhole = p.start[i] == 0 && stride == 1;
       FailureOr<int64_t> size =
           isWhole ? FailureOr<int64_t>(p.limit[i]) : tracedSize(cx, 0, i, i);
@@ -105,8 +107,10 @@ static FailureOr<Shape> dynamicSliceShape(TypingContext &cx) {
     return indexError(cx, "slice_sizes needs one size a dim of the operand",
                       diag::ShapeInvalid);
   for (unsigned i = 0; i < operand.size(); ++i)
-    if (!Dim::isSymbolic(operand[i]) &&
-        (p.sizes[i] < 0 || p.sizes[i] > operand[i]))
+    if (Dim::isSymbolic(operand[i])) {
+      if (failed(checkSizes(cx, "slice_sizes")))
+        return failure();
+    } else if (p.sizes[i] < 0 || p.sizes[i] > operand[i])
       return indexError(cx, "a slice of " + std::to_string(p.sizes[i]) +
                                 " does not fit dim " + std::to_string(i) +
                                 " of size " + std::to_string(operand[i]));

@@ -148,7 +148,7 @@ std::string Comparison::judge(const Program &program, const Verdict &verdict,
     TextResult<PartitionSpec> spec = parseSpec(cx_, verdict.in[i]);
     if (!spec)
       return "the spec " + verdict.in[i] + ": " + spec.error.message;
-    options.in.push_back({"", static_cast<int>(i), *spec});
+    options.in.push_back({"", static_cast<int>(i), *spec, "--in"});
   }
   CheckedProgram checked = check(program, rows_, options);
   if (checked.ok()) {

@@ -1,6 +1,7 @@
 // TypesResolveTest.cpp - specs on meshes, divisibility, sizes, type matching.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TypesFixture.h"
+#include "shardtype/Support/Bytes.h"
 
 using namespace shardtype;
 
