@@ -39,10 +39,9 @@ LoadLimits shardtype::limitsOf(const Options &options) {
   LoadLimits limits;
   limits.text.depth = options.maxDepth;
   // A level of a value takes two of JSON: the object with its tag, the list.
-  // Readers of values call themselves, so there is an end.
-  constexpr unsigned MostJson = 4096;
   limits.json.depth =
-      std::max(limits.json.depth, 2 * std::min(options.maxDepth, MostJson / 2));
+      std::max(limits.json.depth,
+               2 * std::min(options.maxDepth, JsonLimits::MostDepth / 2));
   limits.text.bytes = limits.json.bytes = options.maxBytes;
   return limits;
 }
