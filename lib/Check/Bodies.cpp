@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Engine.h"
 #include "Findings.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -11,12 +12,27 @@ std::vector<Val> Engine::runEntry(ArrayRef<Val> arguments) {
   if (!meshes().retyped() && program_.jaxpr(id).mesh.valid())
     mesh = meshes().rewrite(program_.jaxpr(id).mesh);
   out_.mesh = mesh;
-  out_.entryInstance = runInstance(id, arguments, mesh, false, {});
+  out_.entryInstance =
+      runInstance(id, arguments, {mesh, false, entryVma(id, mesh)}, {});
   return instanceResults_[out_.entryInstance.index()].vals;
 }
 
-InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
-                               bool backward, BodyInputs bodyInputs) {
+/// A body that stands alone shows by its types whether JAX checked it.
+Vma Engine::entryVma(JaxprId id, MeshId mesh) const {
+  if (context_.meshOrEmpty(mesh).axesOf(AxisType::Manual).empty())
+    return Vma::Off;
+  const Jaxpr &jaxpr = program_.jaxpr(id);
+  for (uint32_t i = 0; i < jaxpr.numVars; ++i) {
+    TypeId type = program_.var(jaxpr.var(i)).type;
+    if (type.valid() && !context_.type(type).manual.trivial())
+      return Vma::On;
+  }
+  return Vma::Off;
+}
+
+InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs,
+                               const Surroundings &where,
+                               BodyInputs bodyInputs) {
   const Jaxpr &jaxpr = program_.jaxpr(id);
   InstanceId instance(out_.instances.size());
   out_.instances.emplace_back();
@@ -27,8 +43,9 @@ InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
   frame.id = id;
   frame.jaxpr = &jaxpr;
   frame.instance = instance;
-  frame.mesh = mesh;
-  frame.backward = backward;
+  frame.mesh = where.mesh;
+  frame.backward = where.backward;
+  frame.vma = where.vma;
   frame.inputs = bodyInputs;
   frame.vals.resize(jaxpr.numVars);
   for (uint32_t i = 0; i < jaxpr.numConsts; ++i)
@@ -76,14 +93,21 @@ void Engine::keepInstance(ActiveFrame &frame) {
 }
 
 TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
-                                  BodyInputs inputs) {
+                                  BodyInputs inputs, std::optional<Vma> vma) {
   const Jaxpr &jaxpr = program_.jaxpr(id);
   MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
+  Surroundings where = {bodyMesh, running_.backward, vma.value_or(typing_.vma)};
   SmallVector<Val, 16> vals;
-  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(), running_.backward};
+  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(),
+                                   static_cast<uint32_t>(where.vma) << 1 |
+                                       (where.backward ? 1u : 0u)};
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     Val val;
-    if (TypeId recorded = binder(id, i); recorded.valid()) {
+    // What recorded types do not say is in the arguments.
+    bool takesArgs = where.vma == Vma::Infer && i < args.size();
+    if (TypeId recorded = binder(id, i); recorded.valid() && !takesArgs) {
+      if (program_.fromText && i < args.size())
+        recorded = withKindOf(context_, recorded, args[i].type);
       val = Val(recorded, 0);
     } else if (i < args.size()) {
       val = Val(args[i].type, args[i].open ? Val::Open : 0u);
@@ -101,7 +125,7 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   uint32_t found = instanceTable_.find(key, hash);
   InstanceId instance(found);
   if (found == WordTable::None) {
-    instance = runInstance(id, vals, bodyMesh, running_.backward, inputs);
+    instance = runInstance(id, vals, where, inputs);
     instanceTable_.insert(key, hash, instance.raw());
   }
   running_.bodies.push_back({EqnId(), id, instance, inputs});
@@ -119,7 +143,7 @@ std::vector<Typed> Engine::tryBody(JaxprId body, ArrayRef<Typed> args,
   // Recorded types inside the body are for the recorded arguments.
   trial.typing_.retyped = true;
   trial.running_.backward = running_.backward;
-  Body tried = trial.typeBody(body, args, mesh, {});
+  Body tried = trial.typeBody(body, args, mesh, {}, std::nullopt);
   if (tried.hadErrors)
     return {};
   for (Typed result : tried.results)

@@ -99,11 +99,9 @@ static void takeOver(Engine &engine, ActiveFrame &frame, EqnId id,
 
 /// The bodies as they are if results are brought in line behind them.
 static void keepCarries(Engine &engine, ActiveFrame &frame, EqnId id) {
-  takeOver(
-      engine, frame, id,
-      engine.rerun(id, operandVals(engine, frame, id),
-                   engine.contextMesh(frame.mesh, engine.program().eqn(id)),
-                   frame.backward, /*keepCarries=*/true));
+  takeOver(engine, frame, id,
+           engine.rerun(id, operandVals(engine, frame, id), frame,
+                        /*keepCarries=*/true));
 }
 
 bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
@@ -153,8 +151,7 @@ bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
   TypeId before = operands[at].type();
   TypeId after = context_.withSharding(before, *wanted);
   operands[at] = Val(after, 0);
-  Outcome outcome = engine.rerun(
-      id, operands, engine.contextMesh(frame.mesh, eqn), frame.backward);
+  Outcome outcome = engine.rerun(id, operands, frame);
   miss = "with operand " + std::to_string(at) + " as " +
          str(context_, choice.spec) + " there is still an error";
   if (outcome.is(Outcome::Failed))

@@ -17,6 +17,7 @@
 // compared with the recorded ones, which stand (spec 01, 5.5).
 #include "Engine.h"
 #include "Findings.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -40,6 +41,7 @@ Engine::Engine(const Program &program, const PrimitiveSet &primitives,
   typing_.retyped = shared_->meshes.retyped();
   typing_.constraintsReshard = out.options.constraints == Constraints::Reshard;
   typing_.ignoreUnitAxes = out.options.ignoreUnitAxes;
+  typing_.assumeVma = out.options.assumeVma;
 }
 
 Engine::Engine(Engine &parent, CheckedProgram &out)
@@ -99,7 +101,8 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
                       : info.backward == BackwardEffect::Backward;
   frame.current = id;
   key_.clear();
-  key_.push_back(eqn.primitive | (backward ? 1u << 16 : 0));
+  key_.push_back(eqn.primitive | (backward ? 1u << 16 : 0) |
+                 static_cast<uint32_t>(frame.vma) << 17);
   key_.push_back(eqn.params.raw());
   key_.push_back(mesh.raw());
   key_.push_back(eqn.numResults);
@@ -117,7 +120,7 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
 
   uint32_t at = outcomeTable_.find(key_, WordTable::hash(key_));
   if (at == WordTable::None || outcomes_[at].is(Outcome::Placeholder))
-    at = lookUp(id, mesh, backward);
+    at = lookUp(id, {mesh, backward, frame.vma});
   const Outcome outcome = outcomes_[at]; // A copy: reports may run rows.
   bindResults(frame, id, outcome,
               outcome.is(Outcome::Assumed) ? Val::Assumed
@@ -137,6 +140,15 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
     frame.hadErrors = true;
 }
 
+/// A recorded type with the state over Manual axes that was found out.
+static TypeId withStateOf(Context &cx, TypeId recorded, TypeId found) {
+  Type type = cx.type(recorded);
+  if (!type.isArray() || type.manual == cx.type(found).manual)
+    return recorded;
+  type.manual = cx.type(found).manual;
+  return cx.intern(type);
+}
+
 void Engine::bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
                          uint32_t flags) {
   const Eqn &eqn = program_.eqns[id.index()];
@@ -145,6 +157,10 @@ void Engine::bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
     TypeId recorded = recordedType(eqn, i);
     if (!typing_.retyped && recorded.valid()) {
       // structure/recorded.1, .2
+      if (frame.vma == Vma::Infer && !val.poison()) // manual/infer.1
+        recorded = withStateOf(context_, recorded, val.type());
+      if (program_.fromText && !val.poison())
+        recorded = withKindOf(context_, recorded, val.type());
       if (val.type() != recorded && findings_ && !val.poison() &&
           !outcome.is(Outcome::Failed) && !matches(val.type(), recorded))
         findings_->binderMismatch(*this, frame, id, i, val.type(), recorded);
@@ -185,7 +201,7 @@ void Engine::poisonResults(ActiveFrame &frame, const Eqn &eqn, MeshId mesh) {
 
 /// The outcome for the key that `key_` holds, which is not there in its plain
 /// form.
-uint32_t Engine::lookUp(EqnId id, MeshId mesh, bool backward) {
+uint32_t Engine::lookUp(EqnId id, const Surroundings &where) {
   const Eqn &eqn = program_.eqns[id.index()];
   // Running a row may type other equations, which use the same scratch.
   SmallVector<uint32_t, 32> key(key_);
@@ -202,7 +218,7 @@ uint32_t Engine::lookUp(EqnId id, MeshId mesh, bool backward) {
   SmallVector<Val, 16> operands;
   for (uint32_t word : ArrayRef(key).drop_front(KeyHead))
     operands.push_back(Val(word));
-  uint32_t at = runRow(id, operands, mesh, backward);
+  uint32_t at = runRow(id, operands, where);
   if (!outcomes_[at].is(Outcome::NeedsRecorded)) {
     outcomeTable_.insert(key, hash, at);
     return at;
@@ -215,16 +231,17 @@ uint32_t Engine::lookUp(EqnId id, MeshId mesh, bool backward) {
   return at;
 }
 
-Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh,
-                      bool backward, bool keepCarries) {
+Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, ActiveFrame &frame,
+                      bool keepCarries) {
   typing_.keepCarries = keepCarries;
-  uint32_t at = runRow(id, operands, mesh, backward);
+  MeshId mesh = contextMesh(frame.mesh, program_.eqn(id));
+  uint32_t at = runRow(id, operands, {mesh, frame.backward, frame.vma});
   typing_.keepCarries = false;
   return outcomes_[at];
 }
 
-uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh,
-                        bool backward) {
+uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands,
+                        const Surroundings &where) {
   const Eqn &eqn = program_.eqns[id.index()];
   const Primitive *row = this->row(eqn);
   SmallVector<Val, 4> results(eqn.numResults);
@@ -234,17 +251,20 @@ uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh,
     outcome.unknown = program_.primitives[eqn.primitive].name;
   } else {
     // A body's equations run rows while this one does.
-    Running running{operands, backward, {}};
+    Running running{operands, where.backward, {}};
+    Vma vma = where.vma;
     std::swap(running, running_);
-    outcome = runKnown(*row, eqn, mesh, results);
+    std::swap(vma, typing_.vma);
+    outcome = runKnown(*row, eqn, where.mesh, results);
+    std::swap(vma, typing_.vma);
     std::swap(running, running_);
     bodies = std::move(running.bodies);
   }
   if (outcome.unknown.valid()) {
     outcome.flags = Outcome::Unknown | Outcome::NeedsRecorded;
-    unknownResults(eqn, mesh, results);
+    unknownResults(eqn, where.mesh, results);
   }
-  uint32_t guess = backward ? Val::Guess : 0u;
+  uint32_t guess = where.backward ? Val::Guess : 0u;
   for (Val operand : operands)
     guess |= operand.flags() & Val::Guess;
   outcome.results = resultWords_.size();

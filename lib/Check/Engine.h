@@ -19,6 +19,7 @@ struct ActiveFrame {
   const Jaxpr *jaxpr = nullptr;
   InstanceId instance;
   MeshId mesh;           // Default context mesh of its equations.
+  Vma vma = Vma::Off;    // What is done with the axes values vary over.
   bool backward = false; // Inside an equation of a backward pass.
   bool hadErrors = false;
   BodyInputs inputs; // Which operands of the parent's equation its inputs are.
@@ -28,6 +29,13 @@ struct ActiveFrame {
   std::vector<Instance::Assumed> assumed;
 
   Val &val(VarId var) { return vals[var.raw() - jaxpr->firstVar]; }
+};
+
+/// Where an equation stands, as far as its row can tell.
+struct Surroundings {
+  MeshId mesh;
+  bool backward = false;
+  Vma vma = Vma::Off;
 };
 
 /// What running a row gave: kept and used again for equal equations.
@@ -66,13 +74,13 @@ public:
 
   // TypingHost.
   Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
-                BodyInputs inputs) override;
+                BodyInputs inputs, std::optional<Vma> vma) override;
   std::vector<Typed> tryBody(JaxprId body, ArrayRef<Typed> args,
                              MeshId mesh) override;
   TypeId binder(JaxprId body, unsigned input) override;
   MeshId rewriteMesh(MeshId recorded) override;
   std::optional<DiagNote> origin(const Body &body, unsigned result,
-                                 const Sharding &other, int input) override;
+                                 TypeId other, int input) override;
 
   // For findings and their notes.
   const Program &program() const { return program_; }
@@ -88,7 +96,7 @@ public:
   Val literal(LiteralId id);
   /// Runs the equation's row on other operands, or with loops that keep their
   /// carries; nothing is reported.
-  Outcome rerun(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward,
+  Outcome rerun(EqnId id, ArrayRef<Val> operands, ActiveFrame &frame,
                 bool keepCarries = false);
   ArrayRef<Instance::Held> bodiesOf(const Outcome &outcome) const {
     return ArrayRef(heldBodies_).slice(outcome.bodies, outcome.numBodies);
@@ -128,15 +136,16 @@ private:
   };
 
   Engine(Engine &parent, CheckedProgram &out);
-  InstanceId runInstance(JaxprId id, ArrayRef<Val> inputs, MeshId mesh,
-                         bool backward, BodyInputs bodyInputs);
+  InstanceId runInstance(JaxprId id, ArrayRef<Val> inputs,
+                         const Surroundings &where, BodyInputs bodyInputs);
+  Vma entryVma(JaxprId id, MeshId mesh) const;
   void keepInstance(ActiveFrame &frame);
   void typeEqn(ActiveFrame &frame, EqnId id);
   void poisonResults(ActiveFrame &frame, const Eqn &eqn, MeshId mesh);
   void bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
                    uint32_t flags);
-  uint32_t lookUp(EqnId id, MeshId mesh, bool backward);
-  uint32_t runRow(EqnId id, ArrayRef<Val> operands, MeshId mesh, bool backward);
+  uint32_t lookUp(EqnId id, const Surroundings &where);
+  uint32_t runRow(EqnId id, ArrayRef<Val> operands, const Surroundings &where);
   Outcome runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
                    MutableArrayRef<Val> results);
   void followFirst(const Primitive &row, const Eqn &eqn, MeshId mesh,

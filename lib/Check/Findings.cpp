@@ -250,6 +250,20 @@ static std::string quotedAxes(Context &cx, MeshId mesh, AxisSet axes) {
   return "'" + str(cx, mesh, axes) + "'";
 }
 
+static std::string placeText(const Trail &trail, const std::string &axes) {
+  switch (trail.where) {
+  case Trail::Dim:
+    return " is sharded over " + axes + " on dim " + std::to_string(trail.dim);
+  case Trail::Varying:
+    return " varies over " + axes;
+  case Trail::Unreduced:
+    return " is unreduced over " + axes;
+  case Trail::Reduced:
+    return " is reduced over " + axes;
+  }
+  llvm_unreachable("every place is named");
+}
+
 /// `c is sharded over 'model' on dim 1 since dot_general with argument w_in`
 void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
                           const Trail &trail, MeshId mesh, Diagnostic &d) {
@@ -267,14 +281,10 @@ void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
       text += ", for which no --in is given";
   } else {
     std::string axes = quotedAxes(context_, mesh, trail.axes);
-    if (trail.where == Trail::Dim)
-      text +=
-          " is sharded over " + axes + " on dim " + std::to_string(trail.dim);
-    else
-      text += (trail.where == Trail::Unreduced ? " is unreduced over "
-                                               : " is reduced over ") +
-              axes;
-    text += " since " + program_.name(program_.eqn(origin.eqn)).str();
+    text += placeText(trail, axes) + " since " +
+            program_.name(program_.eqn(origin.eqn)).str();
+    if (origin.input >= 0)
+      text += " takes it with in_specs[" + std::to_string(origin.input) + "]";
     if (origin.kind == Origin::Argument)
       text += " with argument " + argumentText(origin.argument);
   }
@@ -287,17 +297,21 @@ void Findings::noteOrigin(Provenance &provenance, const Site *site, VarId var,
 }
 
 /// What a mark on an operand is about.
-static SmallVector<Trail, 4> trailsOf(const Sharding &sharding, int dim) {
+static SmallVector<Trail, 4> trailsOf(const Type &type, int dim) {
+  const Sharding &sharding = type.sharding;
   SmallVector<Trail, 4> trails;
   for (unsigned i = 0; i < sharding.dims.size(); ++i)
     if ((dim < 0 || static_cast<unsigned>(dim) == i) &&
         (dim >= 0 || !sharding.dims[i].empty()))
       trails.push_back(
           {Trail::Dim, static_cast<int>(i), AxisSet::of(sharding.dims[i])});
-  if (dim < 0 && !sharding.unreduced.empty())
-    trails.push_back({Trail::Unreduced, -1, sharding.unreduced});
-  if (dim < 0 && !sharding.reduced.empty())
-    trails.push_back({Trail::Reduced, -1, sharding.reduced});
+  auto addSet = [&](Trail::Where where, AxisSet axes) {
+    if (dim < 0 && !axes.empty())
+      trails.push_back({where, -1, axes});
+  };
+  addSet(Trail::Varying, type.manual.varying);
+  addSet(Trail::Unreduced, sharding.unreduced | type.manual.unreduced);
+  addSet(Trail::Reduced, sharding.reduced | type.manual.reduced);
   return trails;
 }
 
@@ -319,7 +333,7 @@ void Findings::noteOrigins(Engine &engine, ActiveFrame &frame, EqnId id,
     if (!site)
       site = provenance.active(frame);
     const Sharding &sharding = context_.type(type).sharding;
-    SmallVector<Trail, 4> trails = trailsOf(sharding, mark.dim);
+    SmallVector<Trail, 4> trails = trailsOf(context_.type(type), mark.dim);
     bool isArgument = !frame.parent && var.raw() < frame.jaxpr->firstVar +
                                                        frame.jaxpr->numConsts +
                                                        frame.jaxpr->numInputs;
@@ -339,7 +353,7 @@ void Findings::noteResult(Engine &engine, unsigned index, Diagnostic &d) {
   Provenance provenance(engine);
   const Site *site = provenance.entry();
   const Sharding &sharding = context_.type(type).sharding;
-  for (const Trail &trail : trailsOf(sharding, -1))
+  for (const Trail &trail : trailsOf(context_.type(type), -1))
     if (d.notes.size() < MaxOriginNotes)
       noteOrigin(provenance, site, out.var(), trail, sharding.mesh, d);
 }

@@ -148,7 +148,8 @@ JaxprId FixWriter::writeInstance(InstanceId id, const Wanted &wanted,
     Atom atom = mapped(body, jaxpr.outs[i]);
     if (i < wanted.size() && wanted[i].valid() && is.valid() &&
         !typematch(context_, is, wanted[i]))
-      atom = emit_.reshard(atom, wanted[i], EqnInfoId(out_.intern(EqnInfo())));
+      atom =
+          emit_.convert(atom, is, wanted[i], EqnInfoId(out_.intern(EqnInfo())));
     outs.push_back(atom);
   }
   copyHead(jaxpr, builder_.jaxpr());
@@ -252,9 +253,15 @@ FixWriter::Wanted FixWriter::wantedOf(const Body &body, EqnId id,
     const Type &type = context_.type(is);
     if (sharding.dims.size() == type.rank() + 1)
       sharding.dims.erase(sharding.dims.begin());
-    if (sharding.dims.size() != type.rank())
+    // A region's blocks are no values of its equation.
+    bool isBlock = sharding.hasMesh() && type.sharding.hasMesh() &&
+                   sharding.mesh != type.sharding.mesh;
+    if (sharding.dims.size() != type.rank() || isBlock)
       continue;
-    TypeId ends = context_.withSharding(is, sharding);
+    Type end = type;
+    end.sharding = sharding;
+    end.manual = context_.type(result).manual;
+    TypeId ends = context_.intern(end);
     if (typematch(context_, is, ends))
       continue;
     wanted.back() = ends;
@@ -409,7 +416,7 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   EqnInfoId info = rewriteInfo(body, eqn.info);
   for (unsigned i = 0; i < operands.size(); ++i)
     if (wanted[i].type.valid() && wanted[i].type != types[i]) {
-      operands[i] = emit_.reshard(operands[i], wanted[i].type, info);
+      operands[i] = emit_.convert(operands[i], types[i], wanted[i].type, info);
       types[i] = wanted[i].type;
     }
   if (autoResult.valid() && eqn.numResults == 1)

@@ -9,16 +9,19 @@ using namespace shardtype;
 /// Steps a walk takes at most; what is further away is not worth a note.
 static constexpr unsigned MaxSteps = 400;
 
-bool shardtype::has(const Sharding &sharding, const Trail &trail) {
+bool shardtype::has(const Type &type, const Trail &trail) {
+  const Sharding &sharding = type.sharding;
   switch (trail.where) {
   case Trail::Dim:
     return trail.dim >= 0 &&
            static_cast<size_t>(trail.dim) < sharding.dims.size() &&
            AxisSet::of(sharding.dims[trail.dim]).contains(trail.axes);
   case Trail::Unreduced:
-    return sharding.unreduced.contains(trail.axes);
+    return (sharding.unreduced | type.manual.unreduced).contains(trail.axes);
   case Trail::Reduced:
-    return sharding.reduced.contains(trail.axes);
+    return (sharding.reduced | type.manual.reduced).contains(trail.axes);
+  case Trail::Varying:
+    return type.manual.varying.contains(trail.axes);
   }
   llvm_unreachable("every place is named");
 }
@@ -148,7 +151,7 @@ bool Provenance::stepIntoBody(const Site *&site, VarId &var, Trail &trail,
     if (trail.where == Trail::Dim)
       inner.dim -= engine_.context().type(resultType).rank() -
                    engine_.context().type(outType).rank();
-    if (!has(engine_.context().type(outType).sharding, inner))
+    if (!has(engine_.context().type(outType), inner))
       continue;
     site = inside;
     var = out.var();
@@ -177,7 +180,7 @@ bool Provenance::stepThrough(const Site *site, VarId &var, Trail &trail,
     if (!id.valid() || !engine_.context().type(id).isArray() ||
         operands[i].isLiteral())
       continue;
-    const Sharding &sharding = engine_.context().type(id).sharding;
+    const Type &type = engine_.context().type(id);
     SmallVector<Trail, 2> trails;
     if (trail.where != Trail::Dim)
       trails.push_back(trail);
@@ -187,9 +190,9 @@ bool Provenance::stepThrough(const Site *site, VarId &var, Trail &trail,
           if (operand == i)
             trails.push_back({Trail::Dim, static_cast<int>(dim), trail.axes});
     for (const Trail &t : trails) {
-      if (has(sharding, t) && !next)
+      if (has(type, t) && !next)
         next = {operands[i].var(), t};
-      else if (!has(sharding, t) && met && !made.empty() &&
+      else if (!has(type, t) && met && !made.empty() &&
                made[operands[i].var().raw() - jaxpr.firstVar])
         *met = true;
     }
@@ -230,6 +233,7 @@ Origin Provenance::follow(const Site *site, VarId var, Trail trail) {
         return origin;
       }
       TypeId inner = type(site, var);
+      const Site *body = site;
       if (!leaveBody(program, site, var, input)) {
         origin.kind = Origin::Constant;
         return origin;
@@ -241,6 +245,14 @@ Origin Provenance::follow(const Site *site, VarId var, Trail trail) {
       if (trail.where == Trail::Dim)
         trail.dim += engine_.context().type(outer).rank() -
                      engine_.context().type(inner).rank();
+      // A region turns what a dim is sharded over into V.
+      if (!has(engine_.context().type(outer), trail)) {
+        origin.kind = Origin::Equation;
+        origin.eqn = body->eqn;
+        origin.site = site;
+        origin.input = static_cast<int>(input);
+        return origin;
+      }
       continue;
     }
     unsigned result = 0;
@@ -291,9 +303,15 @@ EqnId Provenance::meeting(const Site *site, VarId var, Trail trail, int input,
   return found;
 }
 
-/// The first axes that `mine` has and `other` does not have in the same place.
-static std::optional<Trail> missing(const Sharding &mine,
-                                    const Sharding &other) {
+/// The first axes that `a` has and `b` does not have in the same place.
+static std::optional<Trail> missing(const Type &a, const Type &b) {
+  if (AxisSet axes = a.manual.varying - b.manual.varying; !axes.empty())
+    return Trail{Trail::Varying, -1, axes};
+  Sharding mine = a.sharding, other = b.sharding;
+  mine.unreduced |= a.manual.unreduced;
+  mine.reduced |= a.manual.reduced;
+  other.unreduced |= b.manual.unreduced;
+  other.reduced |= b.manual.reduced;
   for (unsigned d = 0; d < mine.dims.size(); ++d) {
     AxisSet axes = AxisSet::of(mine.dims[d]);
     if (d < other.dims.size())
@@ -309,12 +327,13 @@ static std::optional<Trail> missing(const Sharding &mine,
 }
 
 std::optional<DiagNote> Engine::origin(const Body &body, unsigned result,
-                                       const Sharding &other, int input) {
+                                       TypeId other, int input) {
   Atom out = program_.jaxpr(body.jaxpr).outs[result];
   TypeId type = body.results[result].type;
   if (!findings_ || !frame_ || out.isLiteral() || !type.valid())
     return std::nullopt;
-  std::optional<Trail> trail = missing(context_.type(type).sharding, other);
+  std::optional<Trail> trail =
+      missing(context_.type(type), context_.type(other));
   if (!trail)
     return std::nullopt;
   std::string axes =

@@ -26,9 +26,10 @@ struct Site {
   BodyInputs inputs;
 };
 
-/// What is followed: some axes, on a dim or in a set.
+/// What is followed: some axes, on a dim or in a set. Sets are those over
+/// Explicit and over Manual axes.
 struct Trail {
-  enum Where : uint8_t { Dim, Unreduced, Reduced } where = Dim;
+  enum Where : uint8_t { Dim, Varying, Unreduced, Reduced } where = Dim;
   int dim = -1;
   AxisSet axes;
 };
@@ -41,6 +42,7 @@ struct Origin {
   /// one that took it (invalid: the value is the argument itself).
   EqnId eqn;
   const Site *site = nullptr; // Of `eqn`.
+  int input = -1; // The equation's body got them with its input of this number.
 };
 
 class Provenance {
@@ -79,7 +81,7 @@ private:
 EqnId definingEqn(const Program &program, const Jaxpr &jaxpr, VarId var);
 
 /// Do a value's dim or set have all axes of the trail?
-bool has(const Sharding &sharding, const Trail &trail);
+bool has(const Type &type, const Trail &trail);
 
 } // namespace shardtype
 

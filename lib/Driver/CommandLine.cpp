@@ -127,6 +127,9 @@ static void addTyping(CLI::App &app, Options &o) {
   app.add_option("--jax", o.jax, "Rules of this JAX (0.12)")
       ->transform(oneOf({"0.11", "0.12"}))
       ->option_text("0.11|0.12");
+  app.add_flag("--assume-vma", o.assumeVma,
+               "Find out over which axes values vary where shard_map was "
+               "traced with check_vma=False");
   app.add_flag("--assume-declared", o.assumeDeclared,
                "Take the recorded results of primitives without a rule");
   app.add_option("--config", o.config,

@@ -349,6 +349,7 @@ LogicalResult Resolver::options(const Options &o) {
     return fail("--source-root", "'" + o.sourceRoot + "' is no folder");
   check_.jax = o.jax == "0.11" ? JaxVersion::V0_11 : JaxVersion::V0_12;
   check_.assumeDeclared = o.assumeDeclared;
+  check_.assumeVma = o.assumeVma;
   check_.maxDepth = o.maxDepth;
   levels_.changes.insert(levels_.changes.end(), o.levels.changes.begin(),
                          o.levels.changes.end());

@@ -23,7 +23,8 @@ struct Options {
   unsigned maxErrors = 50, maxDepth = 256;
   uint64_t maxBytes = 4ull << 30;
   bool all = false, split = false, verify = false, fixAll = false,
-       source = false, markdown = false, ascii = false, assumeDeclared = false;
+       source = false, markdown = false, ascii = false, assumeDeclared = false,
+       assumeVma = false;
 };
 
 /// Where a command writes, and what it needs of the surroundings.

@@ -113,10 +113,15 @@ static void printWrapped(raw_ostream &os, StringRef text) {
 /// The class of a tag in the table of kinds; empty: JAX has no such error.
 static StringRef className(StringRef tag) {
   constexpr std::pair<StringRef, StringRef> Names[] = {
-      {"STE", "ShardingTypeError"},   {"DSE", "DuplicateSpecError"},
-      {"VE", "ValueError"},           {"TE", "TypeError"},
-      {"NIE", "NotImplementedError"}, {"AE", "AssertionError"},
-      {"IE", "IndexError"},           {"JTE", "JaxprTypeError"}};
+      {"STE", "ShardingTypeError"},
+      {"DSE", "DuplicateSpecError"},
+      {"VE", "ValueError"},
+      {"TE", "TypeError"},
+      {"NIE", "NotImplementedError"},
+      {"AE", "AssertionError"},
+      {"IE", "IndexError"},
+      {"JTE", "JaxprTypeError"},
+      {"NE", "NameError"}};
   for (auto [known, name] : Names)
     if (known == tag)
       return name;

@@ -18,10 +18,14 @@ PrimitiveSet shardtype::allPrimitives() {
   set.add(hiPrims());
   set.add(identities());
   set.add(loops());
+  set.add(manualCasts());
+  set.add(manualMoves());
+  set.add(manualReductions());
   set.add(random());
   set.add(scatter());
   set.add(selection());
   set.add(shardings());
+  set.add(shardMaps());
   set.add(slicing());
   set.add(windows());
   set.add(contraction());

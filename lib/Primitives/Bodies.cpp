@@ -1,6 +1,8 @@
 // Bodies.cpp - what rows that hold jaxprs share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
+#include "shardtype/Rules/Manual.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace shardtype;
 
@@ -18,8 +20,15 @@ LogicalResult shardtype::checkBinder(TypingContext &cx, unsigned operand,
                                      TypeId given, JaxprId body,
                                      unsigned input) {
   TypeId binder = cx.host().binder(body, input);
-  if (!binder.valid() || binder == given ||
-      typematch(cx.context(), binder, given))
+  if (!binder.valid() || binder == given)
+    return success();
+  const Type &type = cx.context().type(given);
+  if (cx.program().fromText)
+    binder = withKindOf(cx.context(), binder, given);
+  if (cx.options().vma == Vma::Infer && type.isArray() &&
+      cx.context().type(binder).isArray()) // The trace says nothing of V.
+    binder = withManual(cx.context(), binder, type.manual, type.sharding.mesh);
+  if (typematch(cx.context(), binder, given))
     return success();
   return cx.error(diag::CallOperand, operand, given, binder).mark(operand);
 }
@@ -49,6 +58,133 @@ bool shardtype::differInSharding(const Context &cx, TypeId a, TypeId b) {
           ta.sharding.unreduced.empty() || tb.sharding.unreduced.empty());
 }
 
+//===--- States over Manual axes ------------------------------------------===//
+
+TypeId shardtype::joinVarying(Context &cx, TypeId a, TypeId b) {
+  if (!a.valid() || !b.valid() || !cx.type(a).isArray() ||
+      !cx.type(b).isArray())
+    return TypeId();
+  Type join = cx.type(a), other = cx.type(b);
+  ManualAxisType to = join.manual;
+  to.varying |= other.manual.varying;
+  to.reduced = (to.reduced | other.manual.reduced) - to.varying;
+  MeshId mesh =
+      join.sharding.hasMesh() ? join.sharding.mesh : other.sharding.mesh;
+  if (!mesh.valid())
+    return a == b ? a : TypeId();
+  join.sharding.mesh = mesh;
+  if (!other.sharding.hasMesh())
+    other.sharding.mesh = mesh;
+  uint64_t bytes = bytesPerDevice(cx, a);
+  if (to.varying.intersects(to.unreduced) ||
+      !castPath(cx, mesh, join.manual, to, bytes) ||
+      !castPath(cx, mesh, other.manual, to, bytes) ||
+      join.manual.unreduced != other.manual.unreduced)
+    return TypeId();
+  join.manual = other.manual = to;
+  TypeId joined = cx.intern(join);
+  return typematch(cx, joined, cx.intern(other)) ? joined : TypeId();
+}
+
+void shardtype::joinState(TypingContext &cx, unsigned result, AxisSet axes) {
+  Typed typed = cx.results()[result];
+  if (!typed.type.valid() || !cx.context().type(typed.type).isArray())
+    return;
+  ManualAxisType to = cx.context().type(typed.type).manual;
+  to.varying |= axes - to.unreduced - to.reduced;
+  cx.setResult(result, withManual(cx.context(), typed.type, to, cx.mesh()),
+               typed.open);
+}
+
+namespace {
+/// A collective that some equation runs.
+struct UsedCollective {
+  StringRef name;
+  AxisSet axes;
+  StackId stack;
+};
+} // namespace
+
+static bool isCollective(StringRef name) {
+  name.consume_back("_start");
+  constexpr StringRef Names[] = {
+      "psum",           "psum_invariant",     "pmax",
+      "pmin",           "unreduced_psum",     "unreduced_pmax",
+      "unreduced_pmin", "ppermute",           "pbroadcast",
+      "all_gather",     "pbroadcast_dynamic", "all_gather_invariant",
+      "reduce_scatter", "all_gather_reduced", "unreduced_reduce_scatter",
+      "all_to_all",     "ragged_all_to_all"};
+  return llvm::is_contained(Names, name);
+}
+
+static AxisSet axesNamed(const Program &program, const Eqn &eqn,
+                         const Mesh &mesh) {
+  AxisSet axes;
+  for (StringRef key : {"axes", "axis_name"}) {
+    ValueId id = program.param(eqn.params, key);
+    if (!id.valid())
+      continue;
+    auto add = [&](const Value &value) {
+      if (value.kind != Value::Str && value.kind != Value::OpaqueText)
+        return;
+      if (std::optional<unsigned> at = mesh.find(value.text))
+        axes.insert(*at);
+    };
+    add(program.value(id));
+    for (ValueId element : program.value(id).elements)
+      add(program.value(element));
+  }
+  return axes;
+}
+
+/// Collectives over some of the axes in a jaxpr and all that it holds.
+static void findCollectives(const Program &program, JaxprId id,
+                            const Mesh &mesh, AxisSet over,
+                            llvm::DenseSet<JaxprId> &seen,
+                            SmallVectorImpl<UsedCollective> &found) {
+  if (!seen.insert(id).second)
+    return;
+  const Jaxpr &jaxpr = program.jaxpr(id);
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    const Eqn &eqn = program.eqn(jaxpr.eqn(i));
+    if (isCollective(program.name(eqn)))
+      if (AxisSet axes = axesNamed(program, eqn, mesh); axes.intersects(over))
+        found.push_back(
+            {program.name(eqn), axes,
+             eqn.info.valid() ? program.info(eqn.info).stack : StackId()});
+    for (const Param &param : program.params(eqn.params))
+      forEachJaxpr(program, param.value, [&](JaxprId body) {
+        findCollectives(program, body, mesh, over, seen, found);
+      });
+  }
+}
+
+void shardtype::checkCollectives(TypingContext &cx, ArrayRef<JaxprId> bodies,
+                                 AxisSet axes, StringRef what) {
+  if (axes.empty())
+    return;
+  const Mesh mesh = cx.context().meshOrEmpty(cx.mesh());
+  llvm::DenseSet<JaxprId> seen;
+  SmallVector<UsedCollective, 4> found;
+  for (JaxprId body : bodies)
+    findCollectives(cx.program(), body, mesh, axes, seen, found);
+  if (found.empty())
+    return;
+  const UsedCollective &first = found.front();
+  ErrorBuilder error =
+      cx.error(diag::CollectiveUnderVarying, first.name,
+               str(cx.context(), cx.mesh(), first.axes), what,
+               str(cx.context(), cx.mesh(), first.axes & axes));
+  error.note("'" + first.name.str() + "' runs here", first.stack);
+  if (found.size() > 1)
+    error.note(std::to_string(found.size() - 1) +
+               " more collectives of this "
+               "'" +
+               cx.name().str() + "' run over such axes");
+  if (cx.name() == "cond")
+    error.mark(0);
+}
+
 //===--- Loops ------------------------------------------------------------===//
 
 namespace {
@@ -57,6 +193,8 @@ struct Mismatch {
   Carry carry;
   TypeId in, out;
   bool fixable; // Only the sharding differs.
+  // With casts: what it varies over at both ends, and how it leaves then.
+  TypeId joined, end;
   TypeId start; // What it would have to start as; invalid: no such type.
   uint64_t endSent = 0, startSent = 0;
 };
@@ -89,6 +227,67 @@ static std::vector<Typed> fixpoint(TypingContext &cx, const LoopBody &loop,
   return {};
 }
 
+/// Arguments for which all carries leave as they enter, but for casts: what
+/// varies on one side varies on the other; empty if there are none. `last`:
+/// the body's results, first for the loop's arguments, then for these.
+static std::vector<Typed> joinCarries(TypingContext &cx, const LoopBody &loop,
+                                      std::vector<Typed> &last) {
+  std::vector<Typed> args = loop.args;
+  // Each round some carry gets an axis, and meshes have few.
+  for (unsigned round = 0; round < 64; ++round) {
+    bool same = true;
+    for (const Carry &carry : loop.carries) {
+      TypeId in = args[carry.input].type, out = last[carry.result].type;
+      if (last[carry.result].open || !out.valid() ||
+          typematch(cx.context(), in, out))
+        continue;
+      TypeId joined = joinVarying(cx.context(), in, out);
+      if (!joined.valid())
+        return {};
+      same &= joined == in;
+      args[carry.input] = {joined, false};
+    }
+    if (same)
+      return args;
+    std::vector<Typed> tried = cx.host().tryBody(loop.jaxpr, args, cx.mesh());
+    if (tried.empty())
+      return {};
+    last = std::move(tried);
+  }
+  return {};
+}
+
+/// The expression that casts `from` to `to`, around `value`.
+static Fix castFix(TypingContext &cx, TypeId from, TypeId to, StringRef value) {
+  Context &types = cx.context();
+  Fix fix;
+  fix.type = to;
+  fix.assumed = true;
+  auto path =
+      castPath(types, types.type(to).sharding.mesh, types.type(from).manual,
+               types.type(to).manual, bytesPerDevice(types, from));
+  fix.code = path ? path->code : "";
+  if (size_t at = fix.code.find("{0}"); at != std::string::npos)
+    fix.code.replace(at, 3, value);
+  return fix;
+}
+
+/// manual/carry.1: casts at the start, at the end of the body, or both.
+static void offerCasts(TypingContext &cx, const Mismatch &m,
+                       ErrorBuilder &error) {
+  if (m.joined != m.in) {
+    Fix start = castFix(cx, m.in, m.joined, "{0}");
+    start.operand = m.carry.operand;
+    error.fix(start);
+  }
+  if (!typematch(cx.context(), m.end, m.joined)) {
+    Fix end = castFix(cx, m.end, m.joined, "...");
+    end.result = end.bodyResult = m.carry.result;
+    end.code = "return " + end.code + " from the body";
+    error.fix(end);
+  }
+}
+
 static void reportCarry(TypingContext &cx, const LoopBody &loop,
                         const TypingHost::Body &body, const Mismatch &m,
                         bool startFirst) {
@@ -96,11 +295,12 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
   ErrorBuilder error =
       cx.error(diag::CarryMismatch, m.carry.result, m.in, m.out);
   error.mark(m.carry.operand);
-  if (auto note = cx.host().origin(body, m.carry.result,
-                                   types.type(m.in).sharding, m.carry.input))
+  if (auto note = cx.host().origin(body, m.carry.result, m.in, m.carry.input))
     error.note(note->message, note->stack);
   if (m.carry.built)
     error.note("what comes before the loop" + std::string(BuiltNote));
+  if (m.joined.valid())
+    return offerCasts(cx, m, error);
   if (!m.fixable)
     return;
   Fix end, start;
@@ -126,6 +326,79 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
     error.fix(start);
 }
 
+/// Do two types differ over Manual axes?
+static bool differInState(const Context &cx, TypeId a, TypeId b) {
+  const Type &x = cx.type(a), &y = cx.type(b);
+  return x.isArray() && y.isArray() && x.manual != y.manual;
+}
+
+/// Reports carries whose states differ, and goes on as if the casts that bring
+/// them together were there; false if there are none.
+static bool settleStates(TypingContext &cx, const LoopBody &loop,
+                         LoopResults &found,
+                         SmallVectorImpl<Mismatch> &mismatches) {
+  std::vector<Typed> last = found.results;
+  std::vector<Typed> started = joinCarries(cx, loop, last);
+  if (started.empty())
+    return false;
+  for (Mismatch &m : mismatches) {
+    m.joined = started[m.carry.input].type;
+    m.end = last[m.carry.result].type;
+    reportCarry(cx, loop, found.body, m, false);
+  }
+  // Carries that only now leave otherwise than they enter.
+  for (const Carry &carry : loop.carries) {
+    bool reported = llvm::any_of(mismatches, [&](const Mismatch &m) {
+      return m.carry.input == carry.input;
+    });
+    if (reported || started[carry.input].type == loop.args[carry.input].type)
+      continue;
+    Fix fix = castFix(cx, loop.args[carry.input].type,
+                      started[carry.input].type, "{0}");
+    fix.operand = carry.operand;
+    cx.diagnostics().back().fixes.push_back(fix);
+  }
+  found.args = started;
+  found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(), loop.inputs);
+  for (const Carry &carry : loop.carries)
+    found.results[carry.result] = started[carry.input];
+  for (unsigned i = loop.carries.size(); i < found.results.size(); ++i)
+    found.results[i] = found.body.results[i];
+  return true;
+}
+
+/// manual/infer.4: what a loop makes of the axes its carries vary over.
+void shardtype::inferCarries(TypingContext &cx, LoopBody &loop) {
+  std::vector<Typed> last = cx.host().tryBody(loop.jaxpr, loop.args, cx.mesh());
+  if (last.empty()) { // Nothing is reported here, or there are errors anyway.
+    TypingHost::Body body =
+        cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
+    last.assign(body.results.begin(), body.results.end());
+  }
+  for (unsigned round = 0; round < 64; ++round) {
+    bool same = true;
+    for (const Carry &carry : loop.carries) {
+      Typed &in = loop.args[carry.input];
+      TypeId joined =
+          joinVarying(cx.context(), in.type, last[carry.result].type);
+      if (!joined.valid() || joined == in.type)
+        continue;
+      same = false;
+      in.type = joined;
+    }
+    if (same)
+      return;
+    std::vector<Typed> tried =
+        cx.host().tryBody(loop.jaxpr, loop.args, cx.mesh());
+    if (tried.empty()) {
+      TypingHost::Body body =
+          cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
+      tried.assign(body.results.begin(), body.results.end());
+    }
+    last = std::move(tried);
+  }
+}
+
 /// Reports carries that do not match and brings `results` in line with the way
 /// out that is assumed: the one that sends less over all trips, for all carries
 /// the same (loop/carry.3).
@@ -133,6 +406,11 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
                           LoopResults &found,
                           SmallVectorImpl<Mismatch> &mismatches) {
   Context &types = cx.context();
+  bool states = llvm::any_of(mismatches, [&](const Mismatch &m) {
+    return differInState(types, m.in, m.out);
+  });
+  if (states && settleStates(cx, loop, found, mismatches))
+    return;
   std::vector<Typed> started = fixpoint(cx, loop, found.results);
   uint64_t startSent = 0, endSent = 0;
   for (Mismatch &m : mismatches) {
@@ -170,6 +448,9 @@ LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
     carry.built = loop.args[carry.input].open;
     loop.args[carry.input].open = false;
   }
+  bool infers = cx.options().vma == Vma::Infer;
+  if (infers)
+    inferCarries(cx, loop);
   found.body =
       cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
   found.results.assign(found.body.results.begin(), found.body.results.end());
@@ -177,16 +458,23 @@ LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
   SmallVector<Mismatch, 4> mismatches;
   for (const Carry &carry : loop.carries) {
     TypeId binder = cx.host().binder(loop.jaxpr, carry.input);
-    TypeId in = binder.valid() ? binder : loop.args[carry.input].type;
+    TypeId in =
+        binder.valid() && !infers ? binder : loop.args[carry.input].type;
     Typed &out = found.results[carry.result];
     if (!out.type.valid() || out.open) {
       out = {in, false};
       continue;
     }
-    if (!typematch(cx.context(), in, out.type))
-      mismatches.push_back({carry, in, out.type,
+    if (infers && joinVarying(cx.context(), in, out.type) == in)
+      out.type = in;
+    else if (!typematch(cx.context(), in, out.type))
+      mismatches.push_back({carry,
+                            in,
+                            out.type,
                             differInSharding(cx.context(), in, out.type),
-                            TypeId()});
+                            {},
+                            {},
+                            {}});
   }
   if (mismatches.empty())
     return found;

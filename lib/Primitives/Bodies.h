@@ -24,6 +24,18 @@ TypeId withLeadingDim(Context &cx, TypeId type, int64_t size);
 
 /// Do two types differ in nothing but their shardings on one mesh?
 bool differInSharding(const Context &cx, TypeId a, TypeId b);
+/// The type that both can be cast to, if they differ in nothing but the axes
+/// they vary over (R may become V); invalid: there is none.
+TypeId joinVarying(Context &cx, TypeId a, TypeId b);
+
+/// A result that varies over `axes` too, where that is found out.
+void joinState(TypingContext &cx, unsigned result, AxisSet axes);
+
+/// A bool or index that decides what devices do varies over `axes`: reports
+/// collectives over those in the bodies (manual/control.1). `what` is what
+/// varies.
+void checkCollectives(TypingContext &cx, ArrayRef<JaxprId> bodies, AxisSet axes,
+                      StringRef what);
 
 /// For a value that was built in the trace: what it would be natively depends
 /// on the function that built it.
@@ -59,6 +71,8 @@ struct LoopResults {
   bool failed = false;
 };
 LoopResults typeLoop(TypingContext &cx, LoopBody loop);
+/// With Vma::Infer: what the carries vary over in some trip.
+void inferCarries(TypingContext &cx, LoopBody &loop);
 
 } // namespace shardtype
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -42,6 +43,77 @@ static std::vector<CommStep> dearest(TypingContext &cx, const Branches &all,
   return most;
 }
 
+/// The type that each branch's result can be cast to; invalid: there is none.
+static TypeId joinAll(Context &cx, const Branches &all, unsigned result) {
+  TypeId joined;
+  for (const TypingHost::Body &body : all.bodies) {
+    Typed own = body.results[result];
+    if (!own.type.valid())
+      continue;
+    joined = joined.valid() ? joinVarying(cx, joined, own.type) : own.type;
+    if (!joined.valid())
+      return TypeId();
+  }
+  return joined;
+}
+
+/// manual/infer.4: a result varies over what it does in any branch.
+static Typed inferredResult(TypingContext &cx, const Branches &all,
+                            unsigned result) {
+  Typed found;
+  for (const TypingHost::Body &body : all.bodies) {
+    TypeId own = body.results[result].type;
+    if (!found.type.valid())
+      found.type = own;
+    else if (TypeId joined = joinVarying(cx.context(), found.type, own);
+             joined.valid())
+      found.type = joined;
+  }
+  return found;
+}
+
+/// manual/branch.1: in each branch, a cast over what others vary over.
+static void offerCasts(TypingContext &cx, const Branches &all, unsigned result,
+                       TypeId joined, ErrorBuilder &error) {
+  Context &types = cx.context();
+  for (auto [k, body] : llvm::enumerate(all.bodies)) {
+    TypeId own = body.results[result].type;
+    if (!own.valid() || typematch(types, own, joined))
+      continue;
+    auto path = castPath(types, types.type(joined).sharding.mesh,
+                         types.type(own).manual, types.type(joined).manual,
+                         bytesPerDevice(types, own));
+    Fix fix;
+    fix.type = joined;
+    fix.result = fix.bodyResult = result;
+    fix.code = path ? path->code : "";
+    if (size_t at = fix.code.find("{0}"); at != std::string::npos)
+      fix.code.replace(at, 3, "...");
+    fix.code = "return " + fix.code + " from branch " + std::to_string(k);
+    fix.assumed = true;
+    error.fix(fix);
+  }
+}
+
+/// manual/control.2: what devices decide each for themselves differs, but JAX
+/// does not give that to the results.
+static void checkPredicate(TypingContext &cx, ArrayRef<JaxprId> branches) {
+  AxisSet axes = cx.operand(0).manual.varying;
+  if (axes.empty())
+    return;
+  checkCollectives(cx, branches, axes, "branch index");
+  AxisSet lost;
+  for (const Typed &result : cx.results())
+    if (result.type.valid() && cx.context().type(result.type).isArray())
+      lost |= axes - cx.context().type(result.type).manual.varying;
+  if (lost.empty())
+    return;
+  if (cx.options().vma == Vma::On)
+    return warnVariationLost(cx, lost, "the index of the branch does");
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    joinState(cx, i, axes);
+}
+
 /// Reports two branches that differ; the ways out are the types that branches
 /// have. The one assumed comes first (cond/type.3).
 static TypeId reportBranches(TypingContext &cx, const Branches &all,
@@ -54,13 +126,16 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
   for (auto [mine, theirs, branch] :
        {std::tuple(b, a, other), std::tuple(a, b, first)})
     if (types.type(mine).isArray() && types.type(theirs).isArray())
-      if (auto note = cx.host().origin(all.bodies[branch], result,
-                                       types.type(theirs).sharding))
+      if (auto note = cx.host().origin(all.bodies[branch], result, theirs))
         error.note(note->message + " of branch " + std::to_string(branch),
                    note->stack);
   for (unsigned branch : {first, other})
     if (all.bodies[branch].results[result].open)
       error.note("branch " + std::to_string(branch) + BuiltNote);
+  if (TypeId joined = joinAll(types, all, result); joined.valid()) {
+    offerCasts(cx, all, result, joined, error);
+    return joined;
+  }
   SmallVector<Fix, 2> fixes;
   for (const TypingHost::Body &body : all.bodies) {
     TypeId wanted = body.results[result].type;
@@ -98,6 +173,8 @@ static Typed branchResult(TypingContext &cx, const Branches &all,
   Typed found;
   unsigned first = 0;
   bool allOpen = true;
+  if (cx.options().vma == Vma::Infer)
+    return inferredResult(cx, all, result);
   for (auto [k, body] : llvm::enumerate(all.bodies)) {
     Typed own = body.results[result];
     allOpen &= own.open;
@@ -141,6 +218,7 @@ static LogicalResult condTypes(TypingContext &cx) {
     Typed result = branchResult(cx, all, i, reported);
     cx.setResult(i, result.type, result.open);
   }
+  checkPredicate(cx, p.branches);
   return failure(reported);
 }
 

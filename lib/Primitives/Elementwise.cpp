@@ -77,7 +77,8 @@ unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .weak = weak::all,
                            .sharding = sharding::operand,
                            .reduction = reduction,
-                           .memory = memory::standard}};
+                           .memory = memory::standard,
+                           .varying = varying::operand}};
 }
 
 static constexpr Linearity Linear = {Linearity::Jointly, 1};

@@ -3,6 +3,7 @@
 #include "DTypeSets.h"
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -43,6 +44,13 @@ template <unsigned Results> static LogicalResult hash(TypingContext &cx) {
       return failure();
     result = std::move(*merged);
   }
+  AxisSet varying;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    varying |= cx.operand(i).manual.varying;
+  if (cx.options().vma == Vma::Infer)
+    cx.setManual({varying, {}, {}, ReductionKind::None});
+  else if (!varying.empty()) // manual/lost.2
+    warnVariationLost(cx, varying, "JAX gives it no variation at all");
   FailureOr<TypeId> type = cx.makeType(*shape, DType::U32, result);
   if (failed(type))
     return failure();

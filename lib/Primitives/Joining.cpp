@@ -75,15 +75,39 @@ commonSharding(TypingContext &cx, diag::Code code,
   return result(cx.sharding(*first)); // concatenate/sharding.1
 }
 
+/// The sets that operands have, if those that have some agree: over Manual axes
+/// nothing else makes them do so.
 static FailureOr<ReductionSets> commonSets(TypingContext &cx) {
   std::optional<unsigned> first = firstPlaced(cx);
   if (!first)
     return ReductionSets{};
   if (cx.options().jax == JaxVersion::V0_11 && failed(requireSum(cx, *first)))
     return failure(); // concatenate/reduction.2
-  const Sharding &s = cx.sharding(*first);
-  return ReductionSets{s.unreduced, s.reduced,
-                       s.kind}; // concatenate/reduction.1
+  auto differ = [&](StringRef what, AxisSet a, AxisSet b, unsigned i) {
+    return cx.error(diag::JoinSetsDiffer, cx.name(), what, a, b).mark(i);
+  };
+  ReductionSets sets;
+  for (unsigned i = *first; i < cx.numOperands(); ++i) {
+    const Sharding &s = cx.sharding(i);
+    if (s.unreduced.empty())
+      continue;
+    if (!sets.unreduced.empty() &&
+        (s.unreduced != sets.unreduced || s.kind != sets.kind))
+      return differ("unreduced", sets.unreduced, s.unreduced,
+                    i); // manual/joining.1
+    sets.unreduced = s.unreduced;
+    sets.kind = s.kind;
+  }
+  for (unsigned i = *first; i < cx.numOperands(); ++i) {
+    const Sharding &s = cx.sharding(i);
+    if (s.reduced.empty())
+      continue;
+    if (!sets.reduced.empty() && s.reduced != sets.reduced)
+      return differ("reduced", sets.reduced, s.reduced,
+                    i); // manual/joining.1
+    sets.reduced = s.reduced;
+  }
+  return sets; // concatenate/reduction.1
 }
 
 //===--- concatenate ------------------------------------------------------===//

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -174,6 +175,57 @@ static LogicalResult checkPredicate(TypingContext &cx, TypeId type) {
   return cx.error(diag::WhilePredicate, type).markParam("cond_jaxpr");
 }
 
+/// manual/control.2: devices that go round different numbers of times.
+static void checkCondition(TypingContext &cx, TypeId condition) {
+  const auto &p = cx.params<While>();
+  if (!condition.valid() || !cx.context().type(condition).isArray())
+    return;
+  AxisSet axes = cx.context().type(condition).manual.varying;
+  checkCollectives(cx, {p.cond, p.body}, axes, "loop condition");
+  AxisSet lost;
+  for (const Typed &result : cx.results())
+    if (result.type.valid() && cx.context().type(result.type).isArray())
+      lost |= axes - cx.context().type(result.type).manual.varying;
+  if (!lost.empty() && cx.options().vma == Vma::On)
+    warnVariationLost(cx, lost, "the condition of the loop does");
+  for (unsigned i = 0; i < cx.numResults() && cx.options().vma == Vma::Infer;
+       ++i)
+    joinState(cx, i, axes);
+}
+
+/// manual/infer.4: what the condition varies over, all carries vary over, for
+/// devices go round different numbers of times.
+static void inferWhile(TypingContext &cx, std::vector<Typed> &condArgs,
+                       LoopBody &loop) {
+  const auto &p = cx.params<While>();
+  Context &types = cx.context();
+  AxisSet known;
+  while (true) {
+    inferCarries(cx, loop);
+    for (const Carry &carry : loop.carries)
+      condArgs[p.condConsts + carry.result] = loop.args[carry.input];
+    std::vector<Typed> cond = cx.host().tryBody(p.cond, condArgs, cx.mesh());
+    if (cond.empty()) {
+      TypingHost::Body body = cx.host().typeBody(p.cond, condArgs, cx.mesh());
+      cond.assign(body.results.begin(), body.results.end());
+    }
+    if (!cond[0].type.valid() || !types.type(cond[0].type).isArray())
+      return;
+    AxisSet axes = types.type(cond[0].type).manual.varying;
+    if (axes == known)
+      return;
+    known = axes;
+    for (const Carry &carry : loop.carries) {
+      Typed &arg = loop.args[carry.input];
+      if (!arg.type.valid() || !types.type(arg.type).isArray())
+        continue;
+      ManualAxisType to = types.type(arg.type).manual;
+      to.varying |= axes;
+      arg.type = withManual(types, arg.type, to, cx.mesh());
+    }
+  }
+}
+
 static LogicalResult whileTypes(TypingContext &cx) {
   const auto &p = cx.params<While>();
   unsigned results = cx.numResults();
@@ -210,12 +262,14 @@ static LogicalResult whileTypes(TypingContext &cx) {
   }
   for (unsigned k = 0; k < results; ++k)
     loop.carries.push_back({firstCarry + k, bodyConsts + k, k, false});
+  if (cx.options().vma == Vma::Infer)
+    inferWhile(cx, condArgs, loop);
   TypingHost::Body cond =
       cx.host().typeBody(p.cond, condArgs, cx.mesh(),
                          {condConsts, 0, static_cast<int>(bodyConsts)});
   reported |= failed(checkPredicate(cx, cond.results[0].type));
   LoopResults found = typeLoop(cx, std::move(loop));
-  // A carry that starts otherwise does so for the condition too.
+  // A carry that starts or goes on otherwise does so for the condition too.
   bool restarted = false;
   for (unsigned k = 0; k < results; ++k) {
     Typed &arg = condArgs[condConsts + k], now = found.args[bodyConsts + k];
@@ -223,10 +277,11 @@ static LogicalResult whileTypes(TypingContext &cx) {
     arg = now;
   }
   if (restarted)
-    cx.host().typeBody(p.cond, condArgs, cx.mesh(),
-                       {condConsts, 0, static_cast<int>(bodyConsts)});
+    cond = cx.host().typeBody(p.cond, condArgs, cx.mesh(),
+                              {condConsts, 0, static_cast<int>(bodyConsts)});
   for (unsigned i = 0; i < results; ++i)
     cx.setResult(i, found.results[i].type, found.results[i].open);
+  checkCondition(cx, cond.results[0].type);
   return failure(reported || found.failed);
 }
 

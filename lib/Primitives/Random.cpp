@@ -68,6 +68,7 @@ static LogicalResult setKeys(TypingContext &cx, DType dtype, const Shape &shape,
 
 /// random_seed/type.1: a key per seed, sharded as the seeds.
 static LogicalResult seedType(TypingContext &cx) {
+  cx.setManual(cx.operand(0).manual); // manual/keys.1
   if (!cx.operand(0).isArray() || !isInteger(cx.operand(0).dtype))
     return cx
         .error(diag::DTypeMismatch,
@@ -85,6 +86,7 @@ static LogicalResult wrapType(TypingContext &cx) {
   if (failed(dtype))
     return failure();
   size_t dataRank = keyDataShape(*dtype).size();
+  cx.setManual(cx.operand(0).manual); // manual/keys.1
   if (!cx.operand(0).isArray() || cx.operand(0).dtype != DType::U32 ||
       cx.shape(0).size() < dataRank)
     return cx
@@ -111,6 +113,7 @@ static LogicalResult wrapType(TypingContext &cx) {
 static LogicalResult unwrapType(TypingContext &cx) {
   if (failed(needsKey(cx)))
     return failure();
+  cx.setManual(cx.operand(0).manual); // manual/keys.1
   ArrayRef<int64_t> data = keyDataShape(cx.operand(0).dtype);
   Shape shape(cx.shape(0));
   shape.append(data.begin(), data.end());
@@ -125,6 +128,7 @@ static LogicalResult appendDims(TypingContext &cx, DType dtype,
                                 ArrayRef<int64_t> extra) {
   if (failed(needsKey(cx)))
     return failure();
+  cx.setManual(cx.operand(0).manual); // manual/keys.1
   for (int64_t size : extra)
     if (size < 0)
       return indexError(cx, "a size is negative").markParam("shape");
@@ -154,6 +158,10 @@ static LogicalResult bitsType(TypingContext &cx) {
   return appendDims(cx, *dtype, p.shape);
 }
 
+/// JAX asks nothing of sets over Manual axes.
+static constexpr Rule<FailureOr<ReductionSets>(TypingContext &)> NoSets =
+    NoRule{NoRule::NotImplemented, "random_fold_in"};
+
 /// random_fold_in/type.1: keys and messages combine as n-ary operands do; sets
 /// of unreduced or reduced axes are refused.
 static LogicalResult foldInType(TypingContext &cx) {
@@ -176,6 +184,8 @@ static LogicalResult foldInType(TypingContext &cx) {
         return cx.error(diag::RuleMissingUR, cx.name()).mark(i);
     sharding = std::move(*ruled);
   }
+  if (failed(cx.typeManual(varying::match, NoSets)))
+    return failure();
   return setKeys(cx, cx.operand(0).dtype, *shape, sharding);
 }
 

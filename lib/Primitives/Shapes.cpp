@@ -206,7 +206,8 @@ DimMap shardtype::sameDims(TypingContext &cx, ArrayRef<int64_t> special,
 
 LogicalResult shardtype::typeResults(
     TypingContext &cx, ArrayRef<Shape> shapes,
-    llvm::function_ref<LogicalResult(SmallVectorImpl<Sharding> &)> sharding) {
+    llvm::function_ref<LogicalResult(SmallVectorImpl<Sharding> &)> sharding,
+    bool keepsState) {
   FailureOr<MeshId> mesh = cx.operandMesh();
   if (failed(mesh))
     return failure();
@@ -222,12 +223,17 @@ LogicalResult shardtype::typeResults(
       shardings.push_back(
           replicated(mesh->valid() ? *mesh : cx.mesh(), shape.size()));
   }
+  cx.setManual(cx.operand(0).manual);
+  if (!keepsState && failed(cx.typeManual(varying::match, reduction::pass)))
+    return failure();
   SmallVector<TypeId, 4> types;
   for (unsigned i = 0; i < shapes.size(); ++i) {
-    FailureOr<TypeId> type = cx.updateType(0, shapes[i], shardings[i]);
-    if (failed(type))
+    FailureOr<TypeId> updated = cx.updateType(0, shapes[i], shardings[i]);
+    if (failed(updated))
       return failure();
-    types.push_back(*type);
+    Type type = cx.context().type(*updated);
+    type.manual = cx.resultManual();
+    types.push_back(cx.context().intern(type));
   }
   return setResults(cx, types);
 }

@@ -76,10 +76,12 @@ DimMap sameDims(TypingContext &cx, ArrayRef<int64_t> special, FactorRole role);
 /// The steps of spec 01, 3.0 for an operation of operand 0 with several
 /// results of these shapes: meshes agree, `sharding` (run only where some axis
 /// is Explicit) gives one sharding for each, and the operand's other parts
-/// pass on.
+/// pass on. Its state over Manual axes follows the standard rules with partial
+/// sums passing, or, with `keepsState`, none.
 LogicalResult typeResults(
     TypingContext &cx, ArrayRef<Shape> shapes,
-    llvm::function_ref<LogicalResult(SmallVectorImpl<Sharding> &)> sharding);
+    llvm::function_ref<LogicalResult(SmallVectorImpl<Sharding> &)> sharding,
+    bool keepsState = false);
 
 } // namespace shardtype
 

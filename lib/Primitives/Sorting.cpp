@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include <limits>
@@ -148,6 +149,34 @@ static LogicalResult checkSorted(TypingContext &cx) {
   return success();
 }
 
+/// Results move with their keys, wherever these vary, but JAX types each by
+/// itself (manual/lost.3), partial sums included (manual/sets.6).
+static void noteManual(TypingContext &cx) {
+  AxisSet all;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    all |= cx.operand(i).manual.varying;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    const ManualAxisType &own = cx.operand(i).manual;
+    if (AxisSet lost = all - own.varying;
+        !lost.empty() && cx.options().vma == Vma::On)
+      warnVariationLost(cx, lost,
+                        "JAX gives result " + cx.arg(i) +
+                            " the variation of operand " + cx.arg(i) + " only");
+    if (!own.unreduced.empty())
+      cx.error(diag::PartialThrough, cx.name(), own.unreduced).mark(i);
+  }
+}
+
+/// An operand's type, varying with all of them where that is found out.
+static TypeId sortedId(TypingContext &cx, unsigned operand) {
+  if (cx.options().vma != Vma::Infer)
+    return cx.operandId(operand);
+  ManualAxisType manual = cx.operand(operand).manual;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    manual.varying |= cx.operand(i).manual.varying;
+  return withManual(cx.context(), cx.operandId(operand), manual, cx.mesh());
+}
+
 static LogicalResult typeSort(TypingContext &cx) {
   if (failed(checkArrays(cx)))
     return failure();
@@ -166,9 +195,10 @@ static LogicalResult typeSort(TypingContext &cx) {
   bool rules = cx.rulesApply();
   if (rules && failed(checkSorted(cx)))
     return failure();
+  noteManual(cx);
   SmallVector<TypeId, 4> types;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    types.push_back(cx.operandId(i)); // sort/sharding.3
+    types.push_back(sortedId(cx, i)); // sort/sharding.3
     if (!rules)
       types.back() = cx.context().withSharding(
           types.back(),
@@ -252,6 +282,8 @@ static LogicalResult typeTopK(TypingContext &cx) {
     sharding = replicated(mesh->valid() ? *mesh : cx.mesh(), shape.size());
   else if (failed(topKSharding(cx, shape)))
     return failure();
+  if (AxisSet sums = cx.operand(0).manual.unreduced; !sums.empty())
+    cx.error(diag::PartialThrough, cx.name(), sums).mark(0); // manual/sets.6
   FailureOr<TypeId> values = cx.updateType(0, shape, sharding);
   if (failed(values))
     return failure();

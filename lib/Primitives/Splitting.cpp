@@ -206,10 +206,11 @@ static LogicalResult typeTile(TypingContext &cx) {
           .mark(0, d)
           .markParam("reps"); // tile/shape.2
   }
-  return typeResults(cx, shape, [&](auto &shardings) {
+  auto sharding = [&](auto &shardings) {
     shardings.push_back(cx.sharding(0)); // tile/sharding.2
     return tileSharding(cx, shape);
-  });
+  };
+  return typeResults(cx, shape, sharding, /*keepsState=*/true);
 }
 
 static DimMap tileDims(TypingContext &cx) {

@@ -232,7 +232,8 @@ static ErrorBuilder reportReducedDiffer(TypingContext &cx, unsigned a,
 static ErrorBuilder reportShardedVsReduced(TypingContext &cx, unsigned i,
                                            unsigned other, AxisSet reduced) {
   Sharding gathered = cx.sharding(i);
-  AxisSet both = gathered.axes() & reduced;
+  AxisSet varying = cx.operand(i).manual.varying;
+  AxisSet both = (gathered.axes() | varying) & reduced;
   ErrorBuilder error = cx.error(diag::NaryShardedVsReduced, i, both);
   for (unsigned d = 0; d < gathered.dims.size(); ++d) {
     AxisList &entry = gathered.dims[d];
@@ -265,7 +266,8 @@ FailureOr<AxisSet> nary::reduced(TypingContext &cx) {
   AxisSet all = cx.context().meshOrEmpty(cx.mesh()).allAxes();
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     const Sharding &s = cx.sharding(i);
-    AxisSet whole = all - s.axes() - s.unreduced - s.reduced;
+    AxisSet varying = cx.operand(i).manual.varying;
+    AxisSet whole = all - s.axes() - s.unreduced - s.reduced - varying;
     if (whole.intersects(reduced)) { // nary/reduced.2
       Sharding same = placed(cx, i);
       same.reduced = reduced - same.axes() - same.unreduced;
@@ -274,7 +276,7 @@ FailureOr<AxisSet> nary::reduced(TypingContext &cx) {
           .mark(*from)
           .fixOperand(i, same);
     }
-    if (s.axes().intersects(reduced)) // nary/reduced.3
+    if ((s.axes() | varying).intersects(reduced)) // nary/reduced.3
       return reportShardedVsReduced(cx, i, *from, reduced);
   }
   return reduced;

@@ -34,7 +34,8 @@ struct Accepted {
 static bool anyUnreduced(Context &context, ArrayRef<Typed> results) {
   return llvm::any_of(results, [&](const Typed &result) {
     return result.type.valid() && context.type(result.type).isArray() &&
-           !context.type(result.type).sharding.unreduced.empty();
+           (!context.type(result.type).sharding.unreduced.empty() ||
+            !context.type(result.type).manual.unreduced.empty());
   });
 }
 

@@ -18,7 +18,7 @@ TypingContext::TypingContext(Context &context, const Program &program,
       host_(host), results_(numResults) {}
 
 const Type &TypingContext::operand(unsigned i) const {
-  return context_.type(operands_[i].type);
+  return views_.empty() ? context_.type(operands_[i].type) : views_[i];
 }
 
 FailureOr<MeshId> TypingContext::operandMesh() {
@@ -105,6 +105,7 @@ FailureOr<TypeId> TypingContext::makeType(ArrayRef<int64_t> shape, DType dtype,
   type.memory = memory;
   type.shape.assign(shape.begin(), shape.end());
   type.sharding = sharding;
+  type.manual = resultManual_;
   return context_.intern(type);
 }
 
@@ -165,6 +166,11 @@ TypeId TypingContext::composed(const Sharding &sharding) {
   type.memory = resultMemory_;
   type.shape = resultShape_;
   type.sharding = sharding;
+  type.manual = resultManual_;
+  if (!views_.empty()) {
+    type.manual = manualFrom(type.manual, sharding);
+    type.sharding = withoutSets(sharding);
+  }
   return context_.intern(type);
 }
 
@@ -289,6 +295,8 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
       return failure();
     sharding = std::move(*ruled);
   }
+  if (failed(typeManual(rules.varying, rules.reduction)))
+    return failure();
   FailureOr<MemorySpace> memory = rules.memory(*this);
   if (failed(memory))
     return failure();
@@ -333,6 +341,8 @@ static std::string pasteable(Context &cx, const Sharding &sharding) {
 
 ErrorBuilder &ErrorBuilder::fix(const Sharding &result) {
   assert(cx_.haveShape_ && "a fix needs the result's shape");
+  if (!cx_.views_.empty())
+    return *this; // Parameters say nothing of Manual axes.
   if (checkDivisible(cx_.context(), result, cx_.resultShape_))
     return *this; // Not legal after all.
   Fix fix;
@@ -360,6 +370,9 @@ ErrorBuilder &ErrorBuilder::fixes(ArrayRef<Sharding> results) {
 
 ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
                                        const Sharding &sharding) {
+  if (!cx_.views_.empty())
+    return castOperand(operand,
+                       cx_.manualFrom(cx_.operand(operand).manual, sharding));
   Fix fix;
   fix.operand = static_cast<int>(operand);
   fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);

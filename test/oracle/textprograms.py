@@ -21,7 +21,7 @@ import numpy as np
 
 import prims
 from recorder import by_abstract_eval
-from typetext import parse_dtype, parse_mesh, parse_type, print_type
+from typetext import inside, parse_dtype, parse_mesh, parse_type, print_type
 
 _ACCURACY = ("exp exp2 log log2 expm1 log1p tanh logistic sin cos tan sqrt rsqrt "
              "cbrt erfc").split()
@@ -31,6 +31,7 @@ _HIDDEN = {
     "mul": {"out_dtype": None},
     "convert_element_type": {"sharding": None},
     "broadcast_in_dim": {"broadcast_dimensions": (), "sharding": None},
+    "psum": {"axis_index_groups": None}, "pmax": {"axis_index_groups": None},
     "reshard": {"concrete_mesh": None},
     **{name: {"accuracy": None} for name in _ACCURACY},
 }
@@ -45,7 +46,7 @@ _WORDS = {
     "ConvDimensionNumbers": ConvDimensionNumbers,
     "sum": UnreducedKind.sum, "max": UnreducedKind.max, "min": UnreducedKind.min,
     "bool": np.dtype(bool), "fry": threefry2x32.threefry_prng_impl,
-    "ge": lax_internal.ge_p, "le": lax_internal.le_p,
+    "frozenset": frozenset, "ge": lax_internal.ge_p, "le": lax_internal.le_p,
     **{name: parse_dtype(re.sub("float|uint|int|complex",
                                 lambda m: {"float": "f", "uint": "u", "int": "i",
                                            "complex": "c"}[m[0]],
@@ -71,6 +72,8 @@ def _value(text, key, mesh):
   """A printed parameter; specs become shardings on the mesh."""
   text = re.sub(r"AbstractMesh\(\(\), axis_types=\(\)\)", "_mesh((), (), ())", text)
   text = re.sub(r"AbstractMesh\((.*?), axis_types=\(([^)]*)\)\)", _mesh_text, text)
+  if key == "axis_name" and re.fullmatch(r"\w+", text):
+    return text  # a name stands without quotes
   value = eval(text, {**_WORDS, "_mesh": _mesh})  # pylint: disable=eval-used
   if isinstance(value, PartitionSpec) and key.endswith("sharding"):
     value = NamedSharding(mesh, value)
@@ -153,7 +156,7 @@ class Run:
     return params
 
   def type(self, eqn, avals):
-    with jax.sharding.use_abstract_mesh(self.mesh):
+    with inside(self.mesh):
       if eqn.primitive in _BODIES:
         out = jax.make_jaxpr(lambda *args: _BODIES[eqn.primitive](self, eqn, args))(
             *avals)
@@ -166,6 +169,14 @@ class Run:
                 value, eqn.primitive)
       return by_abstract_eval(prims.prim(eqn.primitive), avals, params)
 
+  def bind(self, eqn, args):
+    """The results of an equation in a trace."""
+    if eqn.primitive in _BODIES:
+      return _BODIES[eqn.primitive](self, eqn, args)
+    prim = prims.prim(eqn.primitive)
+    out = prim.bind(*args, **self.params(eqn))
+    return out if prim.multiple_results else [out]
+
   def body(self, jaxpr):
     """A jaxpr as a function of arrays."""
     def function(*args):
@@ -176,13 +187,11 @@ class Run:
         value, _, kind = text.partition(":")
         return np.asarray(eval(value), parse_dtype(kind.removesuffix("[]")))  # pylint: disable=eval-used
       for eqn in jaxpr.eqns:
-        prim = prims.prim(eqn.primitive)
         try:
-          out = prim.bind(*map(read, eqn.operands), **self.params(eqn))
+          out = self.bind(eqn, [read(text) for text in eqn.operands])
         except Exception as err:
-          err.line = eqn.line
+          err.line = getattr(err, "line", eqn.line)
           raise
-        out = out if prim.multiple_results else [out]
         values.update(zip((name for name, _ in eqn.results), out, strict=True))
       return tuple(read(text) for text in jaxpr.outs)
     return function
@@ -235,7 +244,18 @@ def _constraint(run, eqn, args):
   return (lax.with_sharding_constraint(args[0], sharding),)
 
 
-_BODIES = {"scan": _scan, "while": _while, "cond": _cond, "jit": _jit,
+def _shard_map(run, eqn, args):
+  """By the function, whose checks of specs no equation repeats."""
+  params = {key: _value(text, key, run.mesh) for key, text in eqn.params.items()
+            if isinstance(text, str)}
+  body = run.body(eqn.params["jaxpr"])
+  return jax.shard_map(body, mesh=params["mesh"], in_specs=params["in_specs"],
+                       out_specs=params["out_specs"],
+                       axis_names=params["newly_manual_axes"],
+                       check_vma=params["check_vma"])(*args)
+
+
+_BODIES = {"shard_map": _shard_map, "scan": _scan, "while": _while, "cond": _cond, "jit": _jit,
            "sharding_constraint": _constraint}
 
 

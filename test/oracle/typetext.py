@@ -7,11 +7,12 @@ A type is what JAX prints as the short type, with `~` in front when it is weak
 and `np:` in front of everything when the value has no mesh.
 """
 
+import contextlib
 import functools
 import re
 
 import jax
-from jax._src import core, dtypes
+from jax._src import config, core, dtypes
 from jax._src.partition_spec import UnreducedKind
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 import numpy as np
@@ -43,6 +44,17 @@ def parse_mesh(text):
     sizes.append(int(size))
     kinds.append(AxisType[kind or "Explicit"])
   return AbstractMesh(tuple(sizes), tuple(names), axis_types=tuple(kinds))
+
+
+@contextlib.contextmanager
+def inside(mesh, check_vma=None):
+  """Where an equation on this mesh stands: its Manual axes are bound, and types
+  are checked over them (unless told otherwise)."""
+  manual = [(name, mesh.shape[name]) for name in mesh.manual_axes]
+  checked = bool(manual) if check_vma is None else check_vma
+  with jax.sharding.use_abstract_mesh(mesh), core.extend_axis_env_nd(manual), \
+      config._check_vma(checked):
+    yield
 
 
 def explicit_axes(mesh):
@@ -78,15 +90,17 @@ def _entry(text):
 
 
 def _parse_sets(text):
-  unreduced, reduced, kind = frozenset(), frozenset(), None
+  varying, unreduced, reduced, kind = (frozenset(),) * 3 + (None,)
   for item in re.split(r", (?=[VUR])", text) if text else []:
     head, _, axes = item.partition(":")
-    if head == "R":
+    if head == "V":
+      varying = frozenset(_names(axes))
+    elif head == "R":
       reduced = frozenset(_names(axes))
     else:
       kind = KINDS[head[1:].lstrip("_")]
       unreduced = frozenset(_names(axes))
-  return unreduced, reduced, kind
+  return varying, unreduced, reduced, kind
 
 
 @functools.cache
@@ -100,16 +114,25 @@ def parse_type(text, mesh):
     size, _, axes = dim.partition("@")
     shape.append(int(size))
     entries.append(_entry(axes) if axes else None)
-  unreduced, reduced, kind = _parse_sets(match["sets"])
+  varying, unreduced, reduced, kind = _parse_sets(match["sets"])
+  manual = frozenset(mesh.manual_axes)
+  over_manual = unreduced & manual
+  try:
+    state = core.ManualAxisType(
+        varying=varying, unreduced=over_manual, reduced=reduced & manual,
+        unreduced_kind=kind if over_manual else None)
+  except ValueError as err:
+    raise TypeTextError(text) from err
+  unreduced, reduced = unreduced - manual, reduced - manual
   spec = PartitionSpec(*entries, unreduced=unreduced, reduced=reduced,
-                       unreduced_kind=kind)
+                       unreduced_kind=kind if unreduced else None)
   sharding = None if match["np"] else NamedSharding(mesh, spec)
   space = core.MemorySpace[match["space"].capitalize()] if match["space"] \
       else core.MemorySpace.Device
   try:
     return core.ShapedArray(tuple(shape), parse_dtype(match["dtype"]),
                             weak_type=bool(match["weak"]), sharding=sharding,
-                            memory_space=space)
+                            manual_axis_type=state, memory_space=space)
   except ValueError as err:
     raise TypeTextError(text) from err
 

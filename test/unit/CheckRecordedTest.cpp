@@ -38,13 +38,6 @@ struct Loaded {
       UNSCOPED_INFO(d.path << ": " << d.message);
     REQUIRE(program);
   }
-  /// Regions where the program's own collectives rule come later.
-  bool isManual() const {
-    for (const PrimitiveRef &used : program->primitives)
-      if (cx.str(used.name) == "shard_map")
-        return true;
-    return false;
-  }
 };
 } // namespace
 
@@ -61,20 +54,13 @@ TEST_CASE("native traces have their recorded types") {
   for (const char *folder : {"test/corpus/native", "test/corpus/programs"})
     for (std::string &path : filesIn(folder, ".json"))
       paths.push_back(std::move(path));
-  unsigned manual = 0;
   for (const std::string &path : paths) {
     Loaded loaded(path);
-    if (loaded.isManual()) {
-      ++manual;
-      continue;
-    }
     INFO(path);
     CheckedProgram checked = check(*loaded.program, loaded.primitives);
     CHECK(findings(checked) == "");
     CHECK(checked.notChecked == 0);
   }
-  WARN(manual << " of " << paths.size()
-              << " programs have manual regions and are not compared");
 }
 
 TEST_CASE("a native trace re-typed on its own mesh has its own types") {

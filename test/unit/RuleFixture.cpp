@@ -11,7 +11,8 @@ using namespace shardtype::test;
 namespace {
 class NoBodies : public TypingHost {
 public:
-  Body typeBody(JaxprId body, ArrayRef<Typed>, MeshId, BodyInputs) override {
+  Body typeBody(JaxprId body, ArrayRef<Typed>, MeshId, BodyInputs,
+                std::optional<Vma>) override {
     return {body, {}, {}, /*hadErrors=*/true};
   }
   std::vector<Typed> tryBody(JaxprId, ArrayRef<Typed>, MeshId) override {
@@ -19,8 +20,7 @@ public:
   }
   TypeId binder(JaxprId, unsigned) override { return {}; }
   MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned, const Sharding &,
-                                 int) override {
+  std::optional<DiagNote> origin(const Body &, unsigned, TypeId, int) override {
     return std::nullopt;
   }
 };

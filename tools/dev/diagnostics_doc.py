@@ -21,13 +21,14 @@ AREAS = [
     ("Rule", "Rules of primitives"),
     ("Spec", "Specs, shardings, meshes and types"),
     ("Structure", "Calls, loops and branches"),
+    ("Manual", "Regions of shard_map"),
     ("Check", "The walk over a program"),
     ("Input", "Files, texts and options (exit 2)"),
 ]
 CLASSES = {
     "STE": "ShardingTypeError", "DSE": "DuplicateSpecError", "VE": "ValueError",
     "TE": "TypeError", "NIE": "NotImplementedError", "AE": "AssertionError",
-    "IE": "IndexError", "KE": "KeyError", "JTE": "JaxprTypeError",
+    "IE": "IndexError", "NE": "NameError", "KE": "KeyError", "JTE": "JaxprTypeError",
 }
 DIAG = re.compile(
     r'^DIAG\((\w+), "([\w-]+)", (\w+), "([^"]*)", "([^"]*)", "((?:[^"\\]|\\.)*)"\)',

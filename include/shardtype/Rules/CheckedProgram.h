@@ -39,6 +39,8 @@ struct CheckOptions {
   /// A constraint that differs by axes of size 1 only is met.
   bool ignoreUnitAxes = false;
   JaxVersion jax = JaxVersion::V0_12;
+  /// Find out what values vary over where check_vma is off.
+  bool assumeVma = false;
   bool assumeDeclared = false; // Unknown primitives: results as recorded.
   unsigned maxDepth = 256;     // Of bodies in bodies.
   /// Of equations typed, a body once per distinct tuple of argument types.

@@ -19,8 +19,14 @@ public:
 
   /// `reshard operand`, to a type that differs in its sharding only.
   Atom reshard(Atom operand, TypeId to, EqnInfoId info);
+  /// The same for a type that differs over Manual axes as well: by casts, and
+  /// sums of what is unreduced (castPath in Manual.h).
+  Atom convert(Atom operand, TypeId from, TypeId to, EqnInfoId info);
 
 private:
+  Atom cast(StringRef primitive, Atom operand, AxisSet axes, TypeId to,
+            EqnInfoId info);
+
   Program &program_;
   Builder &builder_;
   const PrimitiveSet &primitives_;

@@ -56,9 +56,17 @@ struct ReductionSets {
   ReductionKind kind = ReductionKind::None;
 };
 
+namespace varying {
+/// JAX's rule for nearly all: operands vary over the same axes, and so does the
+/// result (manual/varying.1).
+FailureOr<AxisSet> match(TypingContext &cx);
+FailureOr<AxisSet> operand(TypingContext &cx); // That of operand 0.
+} // namespace varying
+
 /// The parts of an ordinary single result, run in JAX's order (spec 01, 3.0).
 /// `sharding` runs only where some axis is Explicit; its U, R and kind are
-/// replaced by those of `reduction`.
+/// replaced by those of `reduction`. Where axes are Manual, `varying` and
+/// `reduction` give the state over those.
 struct Standard {
   Rule<FailureOr<Shape>(TypingContext &)> shape;
   Rule<FailureOr<DType>(TypingContext &)> dtype;
@@ -66,6 +74,7 @@ struct Standard {
   Rule<FailureOr<Sharding>(TypingContext &)> sharding;
   Rule<FailureOr<ReductionSets>(TypingContext &)> reduction;
   Rule<FailureOr<MemorySpace>(TypingContext &)> memory;
+  Rule<FailureOr<AxisSet>(TypingContext &)> varying = varying::match;
 };
 
 /// For the primitives whose results JAX types all at once: sets every result

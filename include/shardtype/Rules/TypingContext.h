@@ -20,6 +20,11 @@ struct Typed {
 
 enum class JaxVersion : uint8_t { V0_11, V0_12 };
 
+/// What is done with the axes that values vary over (spec 02, 3): nothing, as
+/// outside of shard_map and with check_vma=False; JAX's rules; or they are
+/// found out where JAX does not look (`--assume-vma`).
+enum class Vma : uint8_t { Off, On, Infer };
+
 /// A sharding parameter: three states, since text hides some.
 struct ShardingParam {
   enum State : uint8_t { None, Given, Hidden } state = None;
@@ -54,9 +59,10 @@ public:
   /// Types a body for these arguments (one per input, none of them poison)
   /// under `mesh`, once per distinct tuple, and notes it as held by the current
   /// equation. Where recorded types stand, inputs have those of the body's
-  /// binders.
+  /// binders. `vma` is for regions; other bodies do as their equation.
   virtual Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
-                        BodyInputs inputs = {}) = 0;
+                        BodyInputs inputs = {},
+                        std::optional<Vma> vma = std::nullopt) = 0;
   /// The results that a body would have for other arguments; nothing is noted
   /// or reported. Empty: it would have errors, or this is such a trial already.
   virtual std::vector<Typed> tryBody(JaxprId body, ArrayRef<Typed> args,
@@ -66,13 +72,12 @@ public:
   virtual TypeId binder(JaxprId body, unsigned input) = 0;
   /// A recorded mesh as it is now: itself, or under re-typing spec 04, 8.1.
   virtual MeshId rewriteMesh(MeshId recorded) = 0;
-  /// Where a body's result got axes that `other` does not have: the equation in
-  /// it that put them beside a value made from input `input` without them (-1:
-  /// any value), else what they come from. Nothing if there are none, or it is
-  /// not known.
+  /// Where a body's result got axes that the type `other` does not have: the
+  /// equation in it that put them beside a value made from input `input`
+  /// without them (-1: any value), else what they come from. Nothing if there
+  /// are none, or it is not known.
   virtual std::optional<DiagNote> origin(const Body &body, unsigned result,
-                                         const Sharding &other,
-                                         int input = -1) = 0;
+                                         TypeId other, int input = -1) = 0;
 };
 
 class TypingContext;
@@ -97,6 +102,9 @@ public:
   /// one, or only all together), in order of their cost, and the result of the
   /// first is assumed. Rows whose open rule is Custom keep them as they are.
   ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding);
+  /// Give an operand another state over Manual axes first, by casts and sums;
+  /// nothing if none lead there.
+  ErrorBuilder &castOperand(unsigned operand, const ManualAxisType &to);
   ErrorBuilder &fix(Fix fix);
   /// JAX has no rule, but this would be sound: taken as the result from there
   /// on, so that allowing the kind makes the program pass.
@@ -122,6 +130,8 @@ public:
     bool constraintsReshard = false; // `--constraints reshard`.
     bool ignoreUnitAxes = false;     // In assertions of constraints.
     bool keepCarries = false; // Loops end as they begin, whatever it costs.
+    Vma vma = Vma::Off;
+    bool assumeVma = false; // Infer where check_vma is off.
   };
 
   TypingContext(Context &context, const Program &program,
@@ -154,6 +164,18 @@ public:
     return *static_cast<const P *>(decoded_.get());
   }
   ParamsId paramsId() const { return params_; }
+
+  // Manual axes (spec 02).
+  /// Are there any here, or an operand with a state over some?
+  bool hasManual() const;
+  /// The state of a result over Manual axes: V by `varying`, U and R by
+  /// `reduction`, which sees those of the operands as if axes were Explicit.
+  /// `makeType` and `composed` take it over.
+  LogicalResult
+  typeManual(const Rule<FailureOr<AxisSet>(TypingContext &)> &varying,
+             const Rule<FailureOr<ReductionSets>(TypingContext &)> &reduction);
+  void setManual(const ManualAxisType &manual) { resultManual_ = manual; }
+  const ManualAxisType &resultManual() const { return resultManual_; }
 
   // What the standard steps have found so far, for later rules of the row.
   const Shape &resultShape() const { return resultShape_; }
@@ -240,6 +262,10 @@ private:
   friend class ErrorBuilder;
   LogicalResult runRow();
   LogicalResult runStandard(const Standard &rules);
+  FailureOr<ReductionSets>
+  manualSets(const Rule<FailureOr<ReductionSets>(TypingContext &)> &reduction);
+  void viewManual();
+  ManualAxisType manualFrom(ManualAxisType own, const Sharding &sets) const;
   bool hasResult() const;
   /// The results for other operands, if the row takes them.
   std::optional<SmallVector<Typed, 2>> trial(ArrayRef<Typed> operands);
@@ -262,6 +288,10 @@ private:
   DType resultDType_ = DType::F32;
   bool resultWeak_ = false;
   MemorySpace resultMemory_ = MemorySpace::Device;
+  ManualAxisType resultManual_;
+  /// Operands whose sets over Manual axes stand in their shardings, while a
+  /// reduction rule looks at them; else empty.
+  std::vector<Type> views_;
   bool haveShape_ = false;
   bool isTrial_ = false;
   mutable bool usedRecorded_ = false;

@@ -1,0 +1,146 @@
+// ManualCasts.cpp - changes of state over Manual axes that move no data.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each is the identity on every device. JAX asks only that some of the axes be
+// in the state that is cast from; where others are not, a warning says so.
+#include "Families.h"
+#include "Manual.h"
+#include "Shapes.h"
+
+using namespace shardtype;
+
+namespace {
+struct Cast {
+  const Value *axes = nullptr;
+  static constexpr auto fields = std::tuple(field("axes", &Cast::axes));
+};
+} // namespace
+
+static FailureOr<NamedAxes> castAxes(TypingContext &cx) {
+  if (!cx.operand(0).isArray())
+    return cx
+        .error(diag::DTypeMismatch, "'" + cx.name().str() +
+                                        "' takes arrays, not " +
+                                        cx.arg(cx.operandId(0)))
+        .mark(0);
+  return namedAxes(cx, *cx.params<Cast>().axes, "axes");
+}
+
+static std::string orNothing(TypingContext &cx, AxisSet axes) {
+  return axes.empty() ? "nothing" : cx.arg(axes);
+}
+
+/// Refuses an operand that varies over some of the axes (manual/cast.2).
+static LogicalResult refuseVarying(TypingContext &cx, AxisSet axes) {
+  AxisSet both = cx.operand(0).manual.varying & axes;
+  if (both.empty())
+    return success();
+  return cx.error(diag::CastVarying, cx.name(), axes, both).mark(0);
+}
+
+/// Partial results by max or min stay what they are (manual/cast.3).
+static LogicalResult sumsOnly(TypingContext &cx) {
+  const ManualAxisType &own = cx.operand(0).manual;
+  if (own.unreduced.empty() || own.kind == ReductionKind::Sum)
+    return success();
+  return cx
+      .error(diag::UnreducedKind, 0, str(own.kind), cx.name(),
+             str(ReductionKind::Sum))
+      .mark(0);
+}
+
+/// The axes that are cast although they are not in the state (manual/cast.4).
+static void warnPartly(TypingContext &cx, AxisSet axes, AxisSet have,
+                       StringRef state) {
+  if (AxisSet rest = axes - have; !rest.empty())
+    cx.error(diag::CastPartly, cx.name(), axes, rest, state).mark(0);
+}
+
+/// manual/pvary.1
+static LogicalResult pvary(TypingContext &cx) {
+  FailureOr<NamedAxes> axes = castAxes(cx);
+  if (failed(axes) || failed(refuseSets(cx, *axes)) ||
+      failed(refuseVarying(cx, axes->set)))
+    return failure();
+  Type type = cx.operand(0);
+  if (cx.mesh().valid())
+    type.sharding = onMesh(cx.context(), type.sharding, cx.mesh());
+  ManualAxisType to = type.manual;
+  to.varying |= axes->set;
+  return setManualResult(cx, type, to);
+}
+
+/// manual/preduced.1
+static LogicalResult preduced(TypingContext &cx) {
+  FailureOr<NamedAxes> axes = castAxes(cx);
+  if (failed(axes) || failed(refuseVarying(cx, axes->set)))
+    return failure();
+  ManualAxisType to = cx.operand(0).manual;
+  if (AxisSet both = to.reduced & axes->set; !both.empty())
+    return cx.error(diag::CastReduced, cx.name(), axes->set, both).mark(0);
+  if (failed(sumsOnly(cx)))
+    return failure();
+  to.reduced |= axes->set;
+  return setManualResult(cx, cx.operand(0), to);
+}
+
+/// manual/vary_unreduced.1
+static LogicalResult varyUnreduced(TypingContext &cx) {
+  FailureOr<NamedAxes> axes = castAxes(cx);
+  if (failed(axes) || failed(refuseSets(cx, *axes)))
+    return failure();
+  ManualAxisType to = cx.operand(0).manual;
+  if (!to.varying.intersects(axes->set))
+    return cx
+        .error(diag::CastNeedsVarying, cx.name(), axes->set,
+               orNothing(cx, to.varying))
+        .mark(0);
+  warnPartly(cx, axes->set, to.varying, "varying");
+  to.varying = to.varying - axes->set;
+  to.unreduced |= axes->set;
+  return setManualResult(cx, cx.operand(0), to);
+}
+
+/// manual/reduced_vary.1
+static LogicalResult reducedVary(TypingContext &cx) {
+  FailureOr<NamedAxes> axes = castAxes(cx);
+  if (failed(axes))
+    return failure();
+  ManualAxisType to = cx.operand(0).manual;
+  if (!to.reduced.intersects(axes->set))
+    return cx
+        .error(diag::CastNeedsReduced, cx.name(), axes->set,
+               orNothing(cx, to.reduced))
+        .mark(0);
+  if (failed(refuseVarying(cx, axes->set)) || failed(sumsOnly(cx)))
+    return failure();
+  warnPartly(cx, axes->set, to.reduced, "reduced");
+  to.reduced = to.reduced - axes->set;
+  to.varying |= axes->set;
+  return setManualResult(cx, cx.operand(0), to);
+}
+
+static DimMap castDims(TypingContext &cx) {
+  return sameDims(cx, {}, FactorRole::Pass);
+}
+
+template <auto Type>
+static constexpr Primitive row(StringRef name,
+                               ArrayRef<StringRef> aliases = {}) {
+  return {.info = {name, schemaOf<Cast>, PrintStyle::Plain, aliases},
+          .decode = decodeFor<Cast, 1>,
+          .dims = castDims,
+          .linearity = {Linearity::Jointly, 1},
+          .open = OpenRule::Pointwise,
+          .type = Custom{Type}};
+}
+
+static constexpr StringRef OldVaryUnreduced[] = {"vary_unreduced_cast_p"};
+static constexpr StringRef OldReducedVary[] = {"reduced_vary_cast_p"};
+
+static const Primitive Rows[] = {
+    row<pvary>("pvary"), row<preduced>("preduced"),
+    row<varyUnreduced>("vary_unreduced_cast", OldVaryUnreduced),
+    row<reducedVary>("reduced_vary_cast", OldReducedVary)};
+
+ArrayRef<Primitive> shardtype::manualCasts() { return Rows; }
