@@ -186,6 +186,17 @@ static FailureOr<ReductionSets> updateReduction(TypingContext &cx) {
   for (unsigned i = 2; i < cx.numOperands(); ++i)
     if (cx.sharding(i).hasUR())
       return cx.error(diag::UpdateSliceIndex).mark(i);
+  const Sharding &s = cx.sharding(0), &update = cx.sharding(1);
+  if (s.unreduced != update.unreduced || s.kind != update.kind)
+    return cx
+        .error(diag::JoinSetsDiffer, cx.name(), "unreduced", s.unreduced,
+               update.unreduced)
+        .mark(1); // manual/joining.2
+  if (s.reduced != update.reduced)
+    return cx
+        .error(diag::JoinSetsDiffer, cx.name(), "reduced", s.reduced,
+               update.reduced)
+        .mark(1); // manual/joining.2
   return reduction::passAnyKind(cx);
 }
 

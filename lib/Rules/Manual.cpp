@@ -289,6 +289,12 @@ static bool loses(TypingContext &cx, const ReductionSets &sets) {
           cx.name() != "dot_general");
 }
 
+/// Has a rule said that there is none? One that JAX trips over only in specs
+/// counts, for over Manual axes there are none.
+static bool saysMissing(const Diagnostic &d) {
+  return d.code == diag::RuleMissingUR || d.code == diag::SpecIteration;
+}
+
 FailureOr<ReductionSets> TypingContext::manualSets(
     const Rule<FailureOr<ReductionSets>(TypingContext &)> &reduction) {
   const Mesh &mesh = context_.meshOrEmpty(mesh_);
@@ -296,23 +302,30 @@ FailureOr<ReductionSets> TypingContext::manualSets(
     warnSetsDropped(*this, "other axes of the mesh are Auto"); // manual/sets.3
     return ReductionSets{};
   }
-  FailureOr<ReductionSets> sets = failure();
+  bool lost = true;
   if (reduction) {
+    size_t before = diagnostics_.size();
     viewManual();
-    sets = reduction(*this);
+    FailureOr<ReductionSets> sets = reduction(*this);
+    lost = succeeded(sets) ? loses(*this, *sets)
+                           : saysMissing(diagnostics_.back());
+    bool looks = succeeded(sets)
+                     ? !sets->unreduced.empty() || !sets->reduced.empty()
+                     : !lost;
     views_.clear();
-    if (failed(sets) && diagnostics_.back().code == diag::RuleMissingUR)
-      diagnostics_.pop_back();
-    else if (mesh.allOf(AxisType::Manual)) {
-      if (succeeded(sets) && loses(*this, *sets)) // manual/sets.2
+    if (mesh.allOf(AxisType::Manual) && (succeeded(sets) || !lost)) {
+      if (lost) // manual/sets.2
         warnSetsDropped(*this, "it has no rule for them");
       return sets; // manual/sets.1
-    } else         // manual/sets.4
+    }
+    diagnostics_.resize(before);
+    if (looks) // manual/sets.4
       return error(diag::AccidentalRejectBare, name(),
                    "an operand is unreduced or reduced over a Manual axis, and "
                    "other axes are not Manual");
   }
-  warnSetsDropped(*this, "it has no rule for them"); // manual/sets.2
+  if (lost)
+    warnSetsDropped(*this, "it has no rule for them"); // manual/sets.2
   for (Typed &result : results_)
     result = {}; // What the refusal would have assumed.
   return ReductionSets{};
@@ -324,18 +337,20 @@ LogicalResult TypingContext::typeManual(
   resultManual_ = {};
   if (!hasManual())
     return success();
-  FailureOr<AxisSet> axes = varying(*this);
-  if (failed(axes))
-    return failure();
-  resultManual_.varying = *axes;
   bool any = false;
   for (unsigned i = 0; i < numOperands(); ++i)
     any |= !operand(i).manual.unreduced.empty() ||
            !operand(i).manual.reduced.empty();
-  if (!any)
-    return success();
-  FailureOr<ReductionSets> sets = manualSets(reduction);
-  if (failed(sets))
+  // Beside Explicit axes JAX's rules for specs come first, and assert.
+  FailureOr<ReductionSets> sets = ReductionSets{};
+  bool early = any && rulesApply();
+  if (early && failed(sets = manualSets(reduction)))
+    return failure();
+  FailureOr<AxisSet> axes = varying(*this);
+  if (failed(axes))
+    return failure();
+  resultManual_.varying = *axes;
+  if (any && !early && failed(sets = manualSets(reduction)))
     return failure();
   resultManual_.unreduced = sets->unreduced;
   resultManual_.reduced = sets->reduced;

@@ -30,6 +30,7 @@ _FRAGMENTS = [
     ("VE", "requires varying manual axes to match", "vma"),
     ("STE", "All operands should be unreduced along", "join.sets"),
     ("STE", "All operands should be reduced along", "join.sets"),
+    ("STE", "dynamic_update_slice operand and update must be", "join.sets"),
     ("VE", "must be applied to a device-varying", "coll.v"),
     ("VE", "psum is a variant->invariant collective", "coll.v"),
     ("VE", "cannot accept args which are unreduced", "coll.u"),

@@ -32,6 +32,8 @@ def places(program, shardtype):
             continue
         together = any("all of these operands" in n["message"] for n in found.get("notes", []))
         for fix in found.get("fixes", []):
+            if not fix.get("spec"):
+                continue  # A cast over Manual axes: no spec says it.
             place = f"{program}:{found['source']['line']}"
             if "operand" in fix:
                 place += f":in{fix['operand']}"
