@@ -197,6 +197,9 @@ static FailureOr<ReductionSets> updateReduction(TypingContext &cx) {
         .error(diag::JoinSetsDiffer, cx.name(), "reduced", s.reduced,
                update.reduced)
         .mark(1); // manual/joining.2
+  for (unsigned i = 2; i < cx.numOperands() && s.hasUR(); ++i)
+    if (!cx.operand(i).manual.varying.empty()) // manual/joining.3
+      return cx.error(diag::UpdateIndexVaries, i - 2).mark(i);
   return reduction::passAnyKind(cx);
 }
 

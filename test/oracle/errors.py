@@ -31,6 +31,7 @@ _FRAGMENTS = [
     ("STE", "All operands should be unreduced along", "join.sets"),
     ("STE", "All operands should be reduced along", "join.sets"),
     ("STE", "dynamic_update_slice operand and update must be", "join.sets"),
+    ("STE", "start_indices cannot be varying", "dus.index-v"),
     ("VE", "must be applied to a device-varying", "coll.v"),
     ("VE", "psum is a variant->invariant collective", "coll.v"),
     ("VE", "cannot accept args which are unreduced", "coll.u"),
