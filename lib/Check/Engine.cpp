@@ -22,7 +22,7 @@
 using namespace shardtype;
 
 /// Words in front of the operands in an outcome's key.
-static constexpr unsigned KeyHead = 4;
+static constexpr unsigned KeyHead = 5;
 
 Engine::Shared::Shared(const Program &program, const PrimitiveSet &primitives,
                        const CheckOptions &options)
@@ -66,6 +66,7 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   const EqnInfo &info = program_.info(id);
   state.known = true;
   state.ownMesh = info.hasContextMesh;
+  state.derived = info.derived;
   if (info.hasContextMesh)
     state.mesh = meshes().rewrite(info.contextMesh);
   if (shared_->doubtsBackward && info.nameStack.valid())
@@ -106,6 +107,7 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   key_.push_back(eqn.params.raw());
   key_.push_back(mesh.raw());
   key_.push_back(eqn.numResults);
+  key_.push_back(info.derived.raw());
   uint32_t flags = backward ? Val::Guess : 0u;
   bool poison = false;
   for (Atom atom : program_.operandsOf(eqn)) {
@@ -316,6 +318,8 @@ Outcome Engine::runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,
   for (unsigned i = 0; i < eqn.numResults; ++i)
     recorded.push_back(recordedType(eqn, i));
   cx.setRecordedResults(recorded);
+  if (StringId derived = infoState(eqn.info).derived; derived.valid())
+    cx.setDerived(context_.str(derived));
   bool failedRule = failed(cx.run());
   Outcome outcome;
   if (!cx.unknown().empty()) {

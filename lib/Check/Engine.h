@@ -114,6 +114,7 @@ private:
   /// What is known of an EqnInfo under this run.
   struct InfoState {
     MeshId mesh;
+    StringId derived; // How a Ref is indexed, among others.
     bool known = false, ownMesh = false;
     BackwardEffect backward = BackwardEffect::Inherit;
   };

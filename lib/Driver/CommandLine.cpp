@@ -124,6 +124,8 @@ static void addTyping(CLI::App &app, Options &o) {
                  "has it, or reshard")
       ->transform(oneOf({"assert", "reshard"}))
       ->option_text("assert|reshard");
+  app.add_flag("--ignore-unit-axes", o.ignoreUnitAxes,
+               "A constraint that differs by axes of size 1 only is met");
   app.add_option("--jax", o.jax, "Rules of this JAX (0.12)")
       ->transform(oneOf({"0.11", "0.12"}))
       ->option_text("0.11|0.12");

@@ -350,6 +350,7 @@ LogicalResult Resolver::options(const Options &o) {
   check_.jax = o.jax == "0.11" ? JaxVersion::V0_11 : JaxVersion::V0_12;
   check_.assumeDeclared = o.assumeDeclared;
   check_.assumeVma = o.assumeVma;
+  check_.ignoreUnitAxes = o.ignoreUnitAxes;
   check_.maxDepth = o.maxDepth;
   levels_.changes.insert(levels_.changes.end(), o.levels.changes.begin(),
                          o.levels.changes.end());

@@ -24,7 +24,7 @@ struct Options {
   uint64_t maxBytes = 4ull << 30;
   bool all = false, split = false, verify = false, fixAll = false,
        source = false, markdown = false, ascii = false, assumeDeclared = false,
-       assumeVma = false;
+       assumeVma = false, ignoreUnitAxes = false;
 };
 
 /// Where a command writes, and what it needs of the surroundings.

@@ -36,5 +36,17 @@ PrimitiveSet shardtype::allPrimitives() {
   set.add(sorting());
   set.add(splitting());
   set.add(values());
+  set.add(approximate());
+  set.add(decompositions());
+  set.add(solvers());
+  set.add(fourier());
+  set.add(genericReductions());
+  set.add(raggedDots());
+  set.add(scaledDots());
+  set.add(randomBits());
+  set.add(effects());
+  set.add(declared());
+  set.add(moreCalls());
+  set.add(refs());
   return set;
 }

@@ -33,6 +33,22 @@ LogicalResult shardtype::checkBinder(TypingContext &cx, unsigned operand,
   return cx.error(diag::CallOperand, operand, given, binder).mark(operand);
 }
 
+// call/type.1
+LogicalResult shardtype::callTypes(TypingContext &cx, JaxprId body,
+                                   ArrayRef<Typed> args, MeshId mesh,
+                                   bool compare) {
+  if (failed(checkBodyCounts(cx, body, cx.numOperands(),
+                             static_cast<int>(cx.numResults()))))
+    return failure();
+  bool reported = false;
+  for (unsigned i = 0; i < cx.numOperands() && compare; ++i)
+    reported |= failed(checkBinder(cx, i, cx.operandId(i), body, i));
+  TypingHost::Body typed = cx.host().typeBody(body, args, mesh);
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    cx.setResult(i, typed.results[i].type, typed.results[i].open);
+  return failure(reported);
+}
+
 TypeId shardtype::withoutLeadingDim(Context &cx, TypeId id) {
   Type type = cx.type(id);
   type.shape.erase(type.shape.begin());

@@ -18,6 +18,12 @@ LogicalResult checkBodyCounts(TypingContext &cx, JaxprId body,
 LogicalResult checkBinder(TypingContext &cx, unsigned operand, TypeId given,
                           JaxprId body, unsigned input);
 
+/// call/type.1: the results are those of `body` for these arguments under
+/// `mesh`. With `compare`, operands must match its binders; JAX leaves that out
+/// for some.
+LogicalResult callTypes(TypingContext &cx, JaxprId body, ArrayRef<Typed> args,
+                        MeshId mesh, bool compare);
+
 /// The type with another leading dim: JAX's mapped and unmapped avals.
 TypeId withoutLeadingDim(Context &cx, TypeId type);
 TypeId withLeadingDim(Context &cx, TypeId type, int64_t size);

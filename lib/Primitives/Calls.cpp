@@ -61,23 +61,6 @@ struct CustomVjp {
 };
 } // namespace
 
-/// call/type.1: the results are the jaxpr's. With `compare`, operands must
-/// match its binders; JAX leaves that out for some.
-static LogicalResult callTypes(TypingContext &cx, JaxprId body,
-                               ArrayRef<Typed> args, MeshId mesh,
-                               bool compare) {
-  if (failed(checkBodyCounts(cx, body, cx.numOperands(),
-                             static_cast<int>(cx.numResults()))))
-    return failure();
-  bool reported = false;
-  for (unsigned i = 0; i < cx.numOperands() && compare; ++i)
-    reported |= failed(checkBinder(cx, i, cx.operandId(i), body, i));
-  TypingHost::Body typed = cx.host().typeBody(body, args, mesh);
-  for (unsigned i = 0; i < cx.numResults(); ++i)
-    cx.setResult(i, typed.results[i].type, typed.results[i].open);
-  return failure(reported);
-}
-
 template <typename P, bool Compare>
 static LogicalResult plainCall(TypingContext &cx) {
   return callTypes(cx, cx.params<P>().jaxpr, cx.operands(), cx.mesh(), Compare);

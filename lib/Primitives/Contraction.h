@@ -49,6 +49,10 @@ public:
 
 FailureOr<Shape> dotShape(TypingContext &cx);
 FailureOr<DType> dotDType(TypingContext &cx);
+// The same for other products of operands 0 and 1.
+LogicalResult checkDotNumbers(TypingContext &cx, const DotDims &numbers,
+                              StringRef key);
+FailureOr<DType> dotDTypeOf(TypingContext &cx, const DotGeneral &params);
 
 // Each adds to an error what the user can do about it.
 /// Contracting dims are sharded on both sides: all legal results.

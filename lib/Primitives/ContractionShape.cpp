@@ -62,9 +62,9 @@ std::optional<Sharding> DotSides::inferred(const Sharding &lhs,
 
 //===--- Shapes and dtypes ------------------------------------------------===//
 
-static LogicalResult badNumbers(TypingContext &cx, const std::string &why) {
-  return cx.error(diag::ShapeMismatch, "dimension_numbers: " + why)
-      .markParam("dimension_numbers");
+static LogicalResult badNumbers(TypingContext &cx, StringRef key,
+                                const std::string &why) {
+  return cx.error(diag::ShapeMismatch, key.str() + ": " + why).markParam(key);
 }
 
 /// Sizes of paired dims are equal.
@@ -81,21 +81,29 @@ static LogicalResult checkPairs(TypingContext &cx, ArrayRef<int64_t> lhs,
   return success();
 }
 
-FailureOr<Shape> shardtype::dotShape(TypingContext &cx) {
-  const DotDims &n = cx.params<DotGeneral>().dimensionNumbers;
+LogicalResult shardtype::checkDotNumbers(TypingContext &cx, const DotDims &n,
+                                         StringRef key) {
   SmallVector<int64_t, 4> lhs(ArrayRef<int64_t>(n.lhsContract));
   SmallVector<int64_t, 4> rhs(ArrayRef<int64_t>(n.rhsContract));
   lhs.append(n.lhsBatch);
   rhs.append(n.rhsBatch);
   if (!areDistinctDims(lhs, cx.shape(0).size()) ||
       !areDistinctDims(rhs, cx.shape(1).size())) // dot_general/shape.1
-    return badNumbers(cx, "they do not name different dims of the operands");
+    return badNumbers(cx, key,
+                      "they do not name different dims of the operands");
   if (n.lhsBatch.size() != n.rhsBatch.size() ||
       n.lhsContract.size() != n.rhsContract.size()) // dot_general/shape.2
-    return badNumbers(cx, "they pair different numbers of dims");
+    return badNumbers(cx, key, "they pair different numbers of dims");
   if (failed(checkPairs(cx, n.lhsBatch, n.rhsBatch, "batch")) ||
       failed(checkPairs(cx, n.lhsContract, n.rhsContract, "contracting")))
     return failure(); // dot_general/shape.3
+  return success();
+}
+
+FailureOr<Shape> shardtype::dotShape(TypingContext &cx) {
+  const DotDims &n = cx.params<DotGeneral>().dimensionNumbers;
+  if (failed(checkDotNumbers(cx, n, "dimension_numbers")))
+    return failure();
   DotSides sides(cx);
   Shape result;
   for (unsigned dim = 0; dim < sides.rank(); ++dim) {
@@ -157,7 +165,10 @@ static bool isAlgorithm(TypingContext &cx, const Value *precision) {
 }
 
 FailureOr<DType> shardtype::dotDType(TypingContext &cx) {
-  const auto &p = cx.params<DotGeneral>();
+  return dotDTypeOf(cx, cx.params<DotGeneral>());
+}
+
+FailureOr<DType> shardtype::dotDTypeOf(TypingContext &cx, const DotGeneral &p) {
   DType lhs = cx.operand(0).dtype, rhs = cx.operand(1).dtype;
   for (unsigned i = 0; i < 2; ++i)
     if (isKey(cx.operand(i).dtype) || cx.operand(i).dtype == DType::Float0)

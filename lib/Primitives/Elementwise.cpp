@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
 #include "Families.h"
+#include "Running.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -66,7 +67,8 @@ static constexpr Primitive
 unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
       Rule<FailureOr<ReductionSets>(TypingContext &)> reduction =
           reduction::nonlinear,
-      Linearity linearity = {}) {
+      Linearity linearity = {},
+      Rule<FailureOr<MemorySpace>(TypingContext &)> memory = memory::standard) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, 1>,
           .dims = unaryDims,
@@ -77,7 +79,7 @@ unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .weak = weak::all,
                            .sharding = sharding::operand,
                            .reduction = reduction,
-                           .memory = memory::standard,
+                           .memory = memory,
                            .varying = varying::operand}};
 }
 
@@ -112,7 +114,8 @@ static const Primitive Rows[] = {
     unary<IntegerPow>("integer_pow", integerPowDType,
                       reduction::missing<sharding::operand>),
     unary("is_finite", isFiniteDType),
-    unary("lgamma", dtypeOf<Floats>),
+    unary("lgamma", dtypeOf<Floats>, reduction::nonlinear, {},
+          runs::unlessLowered),
     unary<Accuracy>("log", dtypeOf<Inexact>),
     unary<Accuracy>("log1p", dtypeOf<Inexact>),
     unary<Accuracy>("log2", dtypeOf<Inexact>),

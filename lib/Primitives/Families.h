@@ -7,6 +7,7 @@
 
 namespace shardtype {
 
+ArrayRef<Primitive> approximate();
 ArrayRef<Primitive> branches();
 ArrayRef<Primitive> calls();
 ArrayRef<Primitive> conversions();
@@ -36,6 +37,17 @@ ArrayRef<Primitive> reshaping();
 ArrayRef<Primitive> sorting();
 ArrayRef<Primitive> splitting();
 ArrayRef<Primitive> values();
+ArrayRef<Primitive> decompositions();
+ArrayRef<Primitive> solvers();
+ArrayRef<Primitive> fourier();
+ArrayRef<Primitive> genericReductions();
+ArrayRef<Primitive> raggedDots();
+ArrayRef<Primitive> scaledDots();
+ArrayRef<Primitive> randomBits();
+ArrayRef<Primitive> effects();
+ArrayRef<Primitive> declared();
+ArrayRef<Primitive> moreCalls();
+ArrayRef<Primitive> refs();
 
 } // namespace shardtype
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
 #include "Families.h"
+#include "Running.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -200,7 +201,8 @@ template <typename P = NoParams, unsigned Min = 2, unsigned Max = Min>
 static constexpr Primitive
 row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
     Rule<FailureOr<ReductionSets>(TypingContext &)> reduction = nary::nonlinear,
-    Linearity linearity = {}) {
+    Linearity linearity = {},
+    Rule<FailureOr<MemorySpace>(TypingContext &)> memory = memory::standard) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Min, Max>,
           .dims = nary::dims,
@@ -211,12 +213,14 @@ row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .weak = weak::all,
                            .sharding = nary::sharding,
                            .reduction = reduction,
-                           .memory = memory::standard}};
+                           .memory = memory}};
 }
 
 static const Primitive Rows[] = {
-    row("add", dtypesOf<Numbers>, addReduction, {Linearity::Jointly, 2}),
-    row("sub", dtypesOf<Numbers>, subReduction, {Linearity::Jointly, 2}),
+    row("add", dtypesOf<Numbers>, addReduction, {Linearity::Jointly, 2},
+        runs::sumsOfOneShape),
+    row("sub", dtypesOf<Numbers>, subReduction, {Linearity::Jointly, 2},
+        runs::sumsOfOneShape),
     row<Mul>("mul", mulDType, mulReduction, {Linearity::EachOf, 2}),
     row("div", dtypesOf<Numbers>, divReduction, {Linearity::EachOf, 1}),
     row("rem", dtypesOf<Ints | Floats>),
@@ -242,13 +246,15 @@ static const Primitive Rows[] = {
     row("lt_to", predicateOf<Ordered>),
     row("complex", complexOf<ComplexParts>, nary::nonlinear,
         {Linearity::Jointly, 2}),
-    row("mulhi", dtypesOf<Ints>),
+    row("mulhi", dtypesOf<Ints>, nary::nonlinear, {}, runs::noMeshOnCpu),
     row("polygamma", dtypesOf<Floats>),
-    row("igamma", dtypesOf<Floats>),
-    row("igammac", dtypesOf<Floats>),
-    row("igamma_grad_a", dtypesOf<Floats>),
+    row("igamma", dtypesOf<Floats>, nary::nonlinear, {}, runs::wholeOnly),
+    row("igammac", dtypesOf<Floats>, nary::nonlinear, {}, runs::wholeOnly),
+    row("igamma_grad_a", dtypesOf<Floats>, nary::nonlinear, {},
+        runs::wholeOnly),
     row("zeta", dtypesOf<Floats>),
-    row<NoParams, 3>("regularized_incomplete_beta", dtypesOf<Floats>),
+    row<NoParams, 3>("regularized_incomplete_beta", dtypesOf<Floats>,
+                     nary::nonlinear, {}, runs::wholeOnly),
     row<Polynomial, 1, AnyNumber>("polynomial", dtypesOf<Numbers>),
     {.info = {"add_any", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 2>,

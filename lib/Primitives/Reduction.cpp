@@ -1,6 +1,7 @@
 // Reduction.cpp - reductions over dims.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
+#include "Running.h"
 #include "Shapes.h"
 
 using namespace shardtype;
@@ -302,7 +303,13 @@ reduceRow(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .memory = memory::standard}};
 }
 
-static constexpr Primitive logicalRow(StringRef name) {
+static FailureOr<MemorySpace> orMemory(TypingContext &cx) {
+  return runs::integersOnCpu(cx, *deletedDims(cx));
+}
+
+static constexpr Primitive logicalRow(
+    StringRef name,
+    Rule<FailureOr<MemorySpace>(TypingContext &)> memory = memory::standard) {
   return {.info = {name, schemaOf<Axes>},
           .decode = decodeFor<Axes, 1>,
           .dims = logicalDims,
@@ -313,7 +320,7 @@ static constexpr Primitive logicalRow(StringRef name) {
                            .weak = weak::never,
                            .sharding = logicalSharding,
                            .reduction = noSets,
-                           .memory = memory::standard}};
+                           .memory = memory}};
 }
 
 static constexpr Primitive argRow(StringRef name) {
@@ -347,8 +354,8 @@ static const Primitive Rows[] = {
                       .reduction = noSets,
                       .memory = memory::standard}},
     logicalRow("reduce_and"),
-    logicalRow("reduce_or"),
-    logicalRow("reduce_xor"),
+    logicalRow("reduce_or", orMemory),
+    logicalRow("reduce_xor", orMemory),
     argRow("argmax"),
     argRow("argmin")};
 

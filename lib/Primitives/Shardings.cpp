@@ -3,6 +3,7 @@
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace shardtype;
 
@@ -105,6 +106,12 @@ static LogicalResult reshardTypes(TypingContext &cx) {
   FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape, *to);
   if (failed(type))
     return failure();
+  AxisSet from = cx.sharding(0).unreduced;
+  if (!(from - to->unreduced).empty() && !(to->unreduced - from).empty())
+    cx.error(diag::DoesNotRun, cx.name(), // runs/warning.4
+             "the compiler aborts where partial sums over some axes become "
+             "those over others")
+        .mark(0);
   return setResults(cx, *type);
 }
 
@@ -194,6 +201,43 @@ static LogicalResult reshardTo(TypingContext &cx, const Sharding &asked) {
   return setResults(cx, *type);
 }
 
+/// Bytes of an array of this shape; saturates.
+static uint64_t bytesOf(ArrayRef<int64_t> shape, DType dtype) {
+  uint64_t bits = info(dtype).bits;
+  for (int64_t size : shape)
+    bits = llvm::SaturatingMultiply(
+        bits, static_cast<uint64_t>(std::max<int64_t>(size, 0)));
+  return bits / 8 + (bits % 8 != 0);
+}
+
+/// constraint/auto.3: no type has Auto axes, so nothing else sees a dim that
+/// does not divide over them.
+static void warnIndivisible(TypingContext &cx, const PartitionSpec &spec,
+                            const Mesh &mesh) {
+  ArrayRef<int64_t> shape = cx.shape(0);
+  for (auto [d, entry] : llvm::enumerate(spec.partitions)) {
+    if (d >= shape.size() || Dim::isSymbolic(shape[d]))
+      return;
+    AxisList axes;
+    for (StringId name : entry.axes)
+      axes.push_back(static_cast<uint8_t>(*mesh.find(name)));
+    int64_t parts = mesh.size(axes);
+    if (parts < 1 || shape[d] % parts == 0)
+      continue;
+    Shape padded(shape);
+    padded[d] = shape[d] / parts + 1;
+    std::string names;
+    for (StringId name : entry.axes)
+      names +=
+          (names.empty() ? "'" : ", '") + cx.context().str(name).str() + "'";
+    cx.error(diag::ConstraintIndivisible, d, shape[d], names, parts,
+             bytesOf(shape, cx.operand(0).dtype),
+             bytesOf(padded, cx.operand(0).dtype))
+        .mark(0, static_cast<int>(d))
+        .markParam("sharding");
+  }
+}
+
 /// constraint/auto.1: beside Auto axes, only those may be named; the type keeps
 /// its own entries.
 static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
@@ -218,6 +262,7 @@ static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
   FailureOr<TypeId> type = cx.updateType(0, cx.operand(0).shape, own);
   if (failed(type))
     return failure();
+  warnIndivisible(cx, spec, mesh);
   return setResults(cx, *type);
 }
 

@@ -1,6 +1,7 @@
 // Sorting.cpp - cumulative operations, sort and top_k: along one whole dim.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
+#include "Results.h"
 #include "Shapes.h"
 #include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/Sequence.h"
@@ -98,15 +99,6 @@ struct TopK {
                  field("k", &TopK::k));
 };
 } // namespace
-
-static LogicalResult checkArrays(TypingContext &cx) {
-  for (unsigned i = 0; i < cx.numOperands(); ++i)
-    if (!cx.operand(i).isArray())
-      return cx.error(diag::DTypeMismatch,
-                      "'" + cx.name().str() + "' takes arrays, but operand " +
-                          std::to_string(i) + " is " + cx.arg(cx.operandId(i)));
-  return success();
-}
 
 static bool isExplicit(TypingContext &cx, unsigned i) {
   return cx.context().meshOrEmpty(cx.sharding(i).mesh).anyExplicit();

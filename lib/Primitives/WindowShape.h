@@ -16,6 +16,14 @@ struct WindowDim {
 /// Positions of the window, 0 if it does not fit; nothing if a number is out of
 /// range (a negative padded size, no stride, overflow).
 std::optional<int64_t> windowPositions(const WindowDim &dim);
+/// window_dimensions and what goes with them; `pads` are (low, high) pairs.
+struct Window {
+  SmallVector<int64_t, 4> window, strides, baseDilation, windowDilation;
+  SmallVector<SmallVector<int64_t, 3>, 4> pads;
+};
+/// The shape that windows over an operand leave, after checks of the numbers.
+FailureOr<Shape> windowShape(TypingContext &cx, const Window &window,
+                             unsigned operand);
 /// A result dim is one with the operand's if it keeps its size and no window
 /// spans it; otherwise neighbours exchange borders.
 DimMap windowDims(TypingContext &cx, unsigned operand);

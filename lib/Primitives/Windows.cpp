@@ -10,11 +10,6 @@
 using namespace shardtype;
 
 namespace {
-/// window_dimensions and what goes with them; `pads` are (low, high) pairs.
-struct Window {
-  SmallVector<int64_t, 4> window, strides, baseDilation, windowDilation;
-  SmallVector<SmallVector<int64_t, 3>, 4> pads;
-};
 struct ReduceWindow : Window {
   static constexpr auto fields =
       std::tuple(field("base_dilation", &ReduceWindow::baseDilation),
@@ -78,8 +73,8 @@ DimMap shardtype::windowDims(TypingContext &cx, unsigned operand) {
 }
 
 /// reduce_window/shape.1: one number a dim, windows and strides at least 1.
-static FailureOr<Shape> windowShape(TypingContext &cx, const Window &p,
-                                    unsigned operand) {
+FailureOr<Shape> shardtype::windowShape(TypingContext &cx, const Window &p,
+                                        unsigned operand) {
   ArrayRef<int64_t> shape = cx.shape(operand);
   for (ArrayRef<int64_t> list :
        {ArrayRef<int64_t>(p.window), ArrayRef<int64_t>(p.strides),

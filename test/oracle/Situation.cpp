@@ -43,13 +43,17 @@ Situation::Situation(const Primitive &row, StringRef mesh,
   }
   SmallVector<Param, 8> list; // A map gives keys in order.
   for (const auto &[key, text] : params) {
+    paramsText_ += (paramsText_.empty() ? "" : " ") + key + "=" + text;
+    if (key == "derived") { // How index operands of a Ref are used.
+      derived_ = text;
+      continue;
+    }
     std::string error;
     std::optional<ValueId> value = readValue(program_, text, mesh_, error);
     if (value)
       list.push_back({context_.intern(key), *value});
     else
       trouble_ = "parameter " + key + "=" + text + ": " + error;
-    paramsText_ += (paramsText_.empty() ? "" : " ") + key + "=" + text;
   }
   params_ = program_.internParams(list);
   for (const Case &c : cases)
@@ -83,7 +87,8 @@ std::optional<TypeId> Situation::read(StringRef text) {
 
 std::string Situation::print(TypeId id) {
   const Type &type = context_.type(id);
-  bool np = type.isArray() && !type.sharding.hasMesh() && mesh_.valid();
+  const Type &array = type.kind == Type::Ref ? context_.type(type.inner) : type;
+  bool np = array.isArray() && !array.sharding.hasMesh() && mesh_.valid();
   return std::string(np ? "np:" : "") + (type.weak ? "~" : "") +
          str(context_, id);
 }
@@ -104,23 +109,25 @@ Outcome Situation::judge(const Case &c) {
   TypingContext cx(context_, program_, row_, params_, operands, mesh_,
                    c.error.empty() ? c.results.size() : numResults_, options,
                    host);
+  cx.setDerived(derived_);
   LogicalResult result = cx.run();
   return compare(c, cx, succeeded(result));
 }
 
 Outcome Situation::compare(const Case &c, TypingContext &cx, bool accepted) {
   std::string ours;
-  if (accepted) {
+  // What JAX accepts may still be warned of.
+  bool refused = !accepted;
+  for (const Diagnostic &d : cx.diagnostics())
+    refused |= d.level == Level::Error;
+  if (!refused) {
     bool agrees = c.error.empty();
     for (unsigned i = 0; i < cx.results().size(); ++i) {
       TypeId type = cx.results()[i].type;
       agrees &= type.valid() && c.error.empty() && read(c.results[i]) == type;
       ours += (i ? ", " : "") + (type.valid() ? print(type) : "(not set)");
     }
-    bool errors = llvm::any_of(cx.diagnostics(), [](const Diagnostic &d) {
-      return d.level == Level::Error;
-    });
-    return {agrees && !errors, ours};
+    return {agrees, ours};
   }
   if (cx.diagnostics().empty())
     return {false, "refused without a diagnostic"};

@@ -44,7 +44,7 @@ private:
   Context context_;
   Program program_;
   const Primitive &row_;
-  std::string meshText_, paramsText_, trouble_;
+  std::string meshText_, paramsText_, derived_, trouble_;
   MeshId mesh_;
   ParamsId params_;
   JaxVersion jax_ = JaxVersion::V0_12;

@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "reduction", "indexing", "windows", "random", "sharding", "values",
-            "shapes", "programs")
+            "shapes", "linalg", "products", "opaque", "refs", "programs")
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
           "windows", "random", "sharding", "linalg", "rare")
 ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)

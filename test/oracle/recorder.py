@@ -102,7 +102,8 @@ class Family:
       params = {k: _on_mesh(v, mesh) for k, v in params.items()}
     except Exception:
       return
-    printed = {k: _print(k, params[k], mesh) for k in sorted(params)}
+    printed = {"derived" if k == "tree" else k: _print(k, params[k], mesh)
+               for k in sorted(params)}
     seed = json.dumps([mesh_text, prim.name, printed])
     tuples = cases if cases is not None else itertools.product(*operand_lists)
     enough = min(_EVALUATE_AT_MOST, _EVALUATE_PER_CASE * limit)
@@ -142,6 +143,39 @@ def _on_mesh(value, mesh):
 
 
 def _print(name, value, mesh):
+  if name == "tree":
+    return _derived(value)
   if name == "dimension_numbers" and type(value) is tuple:
     return str(tuple(tuple(list(d) for d in pair) for pair in value))
   return print_param(value, mesh)
+
+
+class _Operand:
+  """Stands for the k-th index operand of a Ref access."""
+
+  def __init__(self, index):
+    self.index = index
+
+
+def _derived(tree):
+  """How index operands form indexers: the `derived` field of an equation."""
+  leaves = [_Operand(i) for i in range(tree.num_leaves)]
+  transforms = jax.tree_util.tree_unflatten(tree, leaves)
+  return json.dumps({"transforms": [_transform(t) for t in transforms]},
+                    separators=(",", ":"))
+
+
+def _transform(t):
+  if type(t).__name__ != "NDIndexer":
+    return {"repr": str(t)}
+  return {"index": [_index(i) for i in t.indices], "shape": list(t.shape)}
+
+
+def _index(i):
+  if type(i).__name__ == "Slice":
+    return {"slice": [_number(i.start), _number(i.size), _number(i.stride)]}
+  return _number(i)
+
+
+def _number(n):
+  return {"operand": n.index} if isinstance(n, _Operand) else int(n)

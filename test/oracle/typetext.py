@@ -14,6 +14,7 @@ import re
 import jax
 from jax._src import config, core, dtypes
 from jax._src.partition_spec import UnreducedKind
+from jax._src.state.types import AbstractRef
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 import numpy as np
 
@@ -105,7 +106,17 @@ def _parse_sets(text):
 
 @functools.cache
 def parse_type(text, mesh):
-  """Text -> ShapedArray on `mesh`; TypeTextError when JAX refuses the type."""
+  """Text -> ShapedArray on `mesh`; TypeTextError when JAX refuses the type.
+
+  `Tok` is a token, `Ref{f32[8]}` a Ref.
+  """
+  if text == "Tok":
+    return core.abstract_token
+  ref = re.match(r"(np:)?Ref(?:<([\w.]+)>)?\{(.*)\}$", text)
+  if ref:
+    inner = parse_type((ref[1] or "") + ref[3], mesh)
+    space = ref[2] and core.MemorySpace[ref[2].removeprefix("MemorySpace.")]
+    return AbstractRef(inner, memory_space=space)
   match = _TYPE.match(text)
   if not match:
     raise TypeTextError(text)
@@ -139,6 +150,8 @@ def parse_type(text, mesh):
 
 def print_type(aval, mesh):
   """ShapedArray -> text; `mesh` is the context mesh that goes without saying."""
+  if aval is core.abstract_token:
+    return "Tok"
   own = aval.sharding.mesh
   if not own.empty and own != mesh:
     raise ValueError(f"{aval} is on the mesh {own}, the context is {mesh}")

@@ -203,6 +203,9 @@ public:
   /// Has a rule looked at recorded types? Then its outcome depends on them.
   bool usedRecorded() const { return usedRecorded_; }
   void setRecordedResults(ArrayRef<TypeId> types) { recorded_ = types; }
+  /// The equation's `derived` field (spec 04, 6.2), JSON; empty: it has none.
+  StringRef derived() const { return derived_; }
+  void setDerived(StringRef json) { derived_ = json; }
 
   /// Does nothing where the equation binds fewer results; see `setResults` in
   /// Helpers.h for rules with several.
@@ -295,7 +298,7 @@ private:
   bool haveShape_ = false;
   bool isTrial_ = false;
   mutable bool usedRecorded_ = false;
-  StringRef unknown_;
+  StringRef unknown_, derived_;
 };
 
 } // namespace shardtype

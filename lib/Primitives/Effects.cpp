@@ -1,0 +1,159 @@
+// Effects.cpp - tokens, sinks, and other values that no array rule makes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Families.h"
+#include "Results.h"
+
+using namespace shardtype;
+
+namespace {
+struct Sink {
+  static constexpr auto fields = std::tuple(ignored("prevent_mlir_dce"));
+};
+struct Layouts {
+  const Value *layout = nullptr;
+  static constexpr auto fields =
+      std::tuple(field("dst_layout", &Layouts::layout));
+};
+struct Platforms {
+  static constexpr auto fields = std::tuple(ignored("platforms"));
+};
+struct AsValue {
+  static constexpr auto fields = std::tuple(ignored("dim"));
+};
+struct DimensionSize {
+  int64_t dimension = 0;
+  static constexpr auto fields =
+      std::tuple(field("dimension", &DimensionSize::dimension));
+};
+struct Assertion {
+  static constexpr auto fields = std::tuple(ignored("error_message"));
+};
+struct Inspect {
+  static constexpr auto fields =
+      std::tuple(ignored("callback", Hide::Never, ParamField::Name));
+};
+struct Metadata {
+  static constexpr auto fields = std::tuple(ignored("xla_metadata_kvs"));
+};
+struct Checkify {
+  static constexpr auto fields =
+      std::tuple(ignored("debug"), ignored("err_tree", Hide::Always));
+};
+} // namespace
+
+static TypeId tokenType(TypingContext &cx) {
+  Type token;
+  token.kind = Type::Token;
+  return cx.context().intern(token);
+}
+
+/// tokens/type.1
+static LogicalResult createToken(TypingContext &cx) {
+  return setResults(cx, {tokenType(cx)});
+}
+
+/// tokens/type.2: tokens in, one token out.
+static LogicalResult afterAll(TypingContext &cx) {
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (cx.operand(i).kind != Type::Token)
+      return cx
+          .error(diag::DTypeMismatch, "'after_all' takes tokens, but operand " +
+                                          std::to_string(i) + " is " +
+                                          cx.arg(cx.operandId(i)))
+          .mark(i);
+  return setResults(cx, {tokenType(cx)});
+}
+
+/// effects/type.1: nothing comes out, whatever goes in.
+static LogicalResult noResults(TypingContext &cx) { return setResults(cx, {}); }
+
+/// effects/type.2: the operand's type.
+static LogicalResult sameType(TypingContext &cx) {
+  return setResults(cx, {cx.operandId(0)});
+}
+
+/// relayout/type.1: the operand's type with another layout, which is never
+/// printed and no rule looks at.
+static LogicalResult relayout(TypingContext &cx) {
+  if (failed(checkArrays(cx)))
+    return failure();
+  Type type = cx.operand(0);
+  if (cx.params<Layouts>().layout->text.valid())
+    type.layout = cx.params<Layouts>().layout->text;
+  return setResults(cx, {cx.context().intern(type)});
+}
+
+/// effects/type.3: an i32 without a mesh. `weak` for sizes of dims.
+static LogicalResult number(TypingContext &cx, bool weak) {
+  FailureOr<TypeId> type =
+      cx.makeType({}, DType::I32, replicated(MeshId(), 0), weak);
+  if (failed(type))
+    return failure();
+  return setResults(cx, {*type});
+}
+static LogicalResult platformIndex(TypingContext &cx) {
+  return number(cx, /*weak=*/false);
+}
+static LogicalResult dimAsValue(TypingContext &cx) {
+  return number(cx, /*weak=*/true);
+}
+static LogicalResult dimensionSize(TypingContext &cx) {
+  if (failed(checkArrays(cx)))
+    return failure();
+  int64_t dim = cx.params<DimensionSize>().dimension;
+  if (dim < 0 || dim >= static_cast<int64_t>(cx.shape(0).size()))
+    return cx
+        .error(diag::ParamInvalid, "dimension",
+               std::to_string(dim) + " is not a dim of " +
+                   cx.arg(cx.operandId(0)))
+        .markParam("dimension");
+  return number(cx, /*weak=*/true);
+}
+
+/// Dims of operands correspond to none of the results.
+static DimMap looseDims(TypingContext &cx) {
+  DimMap map;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    map.operands.emplace_back().resize(cx.shape(i).size());
+  map.results.resize(cx.numResults());
+  return map;
+}
+
+template <typename P, unsigned Min, unsigned Max = Min, typename Rule>
+static constexpr Primitive row(StringRef name, Rule type) {
+  return {.info = {name, schemaOf<P>},
+          .decode = decodeFor<P, Min, Max>,
+          .dims = looseDims,
+          .linearity = {},
+          .open = OpenRule::Opaque,
+          .type = Custom{type}};
+}
+
+template <typename P>
+static constexpr Primitive passing(StringRef name,
+                                   Rule<LogicalResult(TypingContext &)> type) {
+  return {.info = {name, schemaOf<P>},
+          .decode = decodeFor<P, 1>,
+          .dims = unaryDims,
+          .linearity = {Linearity::Jointly, 1},
+          .open = OpenRule::Pointwise,
+          .type = Custom{type}};
+}
+
+static const Primitive Rows[] = {
+    row<NoParams, 0>("create_token", createToken),
+    row<NoParams, 0, AnyNumber>("after_all", afterAll),
+    row<Sink, 1>("dce_sink", noResults),
+    row<Inspect, 1>("inspect_sharding", noResults),
+    row<Checkify, 0, AnyNumber>("check", noResults),
+    row<Assertion, 1, AnyNumber>("shape_assertion", noResults),
+    row<Platforms, 0>("platform_index", platformIndex),
+    row<AsValue, 0>("dim_as_value", dimAsValue),
+    row<DimensionSize, 1>("dimension_size", dimensionSize),
+    passing<NoParams>("stage", sameType),
+    passing<NoParams>("zeros_like", sameType),
+    passing<Metadata>("xla_metadata_value", sameType),
+    passing<Layouts>("relayout", relayout),
+};
+
+ArrayRef<Primitive> shardtype::effects() { return Rows; }
