@@ -167,8 +167,11 @@ struct DebugCallback {
       ignored("callback"), ignored("effect"), ignored("partitioned"));
 };
 struct DebugPrint {
-  static constexpr auto fields =
-      std::tuple(ignored("fmt", Hide::Never, ParamField::Name));
+  static constexpr auto fields = std::tuple(
+      ignored("fmt", Hide::Never, ParamField::Name),
+      ignored("has_placeholders"), ignored("in_tree"),
+      ignored("logging_record"), ignored("np_printoptions"), ignored("ordered"),
+      ignored("partitioned"), ignored("static_args"));
 };
 struct PallasCall : Results {
   const Value *aliases = nullptr;

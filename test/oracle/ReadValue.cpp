@@ -28,6 +28,12 @@ std::optional<ValueId> oracle::readValue(Program &program, StringRef text,
     hidden.kind = Value::Hidden;
     return program.intern(hidden);
   }
+  if (text.starts_with("(ShapedArray(")) { // As a program's reader keeps it.
+    Value opaque;
+    opaque.kind = Value::OpaqueText;
+    opaque.text = program.context().intern(text);
+    return program.intern(opaque);
+  }
   std::optional<ValueId> value = parseValue(program, text, MeshId(), error);
   if (value)
     value = withShardings(program, *value, mesh);

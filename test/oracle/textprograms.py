@@ -44,6 +44,7 @@ _WORDS = {
     "ScatterDimensionNumbers": lax.ScatterDimensionNumbers,
     "GatherScatterMode": lax.GatherScatterMode,
     "ConvDimensionNumbers": ConvDimensionNumbers,
+    "RaggedDotDimensionNumbers": lax.RaggedDotDimensionNumbers,
     "sum": UnreducedKind.sum, "max": UnreducedKind.max, "min": UnreducedKind.min,
     "bool": np.dtype(bool), "fry": threefry2x32.threefry_prng_impl,
     "frozenset": frozenset, "ge": lax_internal.ge_p, "le": lax_internal.le_p,

@@ -28,7 +28,6 @@ constexpr NoExample WithoutExample[] = {
     {diag::InputUnreadable, "no file at all; 'inputs that are no text' below"},
     {diag::InputEmpty, "nothing to print; 'inputs that are no text' below"},
     {diag::InputBinary, "no text; 'inputs that are no text' below"},
-    {diag::RuleMissing, "no row of ours has it; 'a row of one's own' below"},
 };
 
 /// Errors that an example has besides its own.
@@ -182,7 +181,7 @@ TEST_CASE("inputs that are no text") {
   }
 }
 
-/// As JAX's cholesky_update: standard, but without a rule for shardings.
+/// Standard, but without a rule for shardings.
 const Primitive WithoutSharding = {
     .info = {"half_known", schemaOf<NoParams>},
     .decode = decodeFor<NoParams, 1>,
