@@ -167,9 +167,11 @@ struct DebugCallback {
       ignored("callback"), ignored("effect"), ignored("partitioned"));
 };
 struct DebugPrint {
+  // Behind `fmt`, which may hold anything, a text must go on with a known key.
+  const Value *placeholders = nullptr;
   static constexpr auto fields = std::tuple(
       ignored("fmt", Hide::Never, ParamField::Name),
-      ignored("has_placeholders"), ignored("in_tree"),
+      field("has_placeholders", &DebugPrint::placeholders), ignored("in_tree"),
       ignored("logging_record"), ignored("np_printoptions"), ignored("ordered"),
       ignored("partitioned"), ignored("static_args"));
 };

@@ -12,10 +12,9 @@ using namespace shardtype;
 namespace {
 struct Reduce {
   SmallVector<int64_t, 4> dimensions;
-  static constexpr auto fields =
-      std::tuple(ignored("computation", Hide::Never, ParamField::Name),
-                 field("dimensions", &Reduce::dimensions),
-                 ignored("jaxpr", Hide::Never, ParamField::Jaxpr));
+  static constexpr auto fields = std::tuple(
+      ignored("computation"), field("dimensions", &Reduce::dimensions),
+      ignored("jaxpr", Hide::Never, ParamField::Jaxpr));
 };
 struct ReduceWindow : Window {
   static constexpr auto fields = std::tuple(

@@ -129,14 +129,13 @@ Outcome Situation::compare(const Case &c, TypingContext &cx, bool accepted) {
     }
     return {agrees, ours};
   }
-  if (cx.diagnostics().empty())
+  auto first = llvm::find_if(cx.diagnostics(), [](const Diagnostic &d) {
+    return d.level == Level::Error;
+  });
+  if (first == cx.diagnostics().end())
     return {false, "refused without a diagnostic"};
-  ArrayRef<Diagnostic> all = cx.diagnostics();
-  const Diagnostic *error = llvm::find_if(
-      all, [](const Diagnostic &d) { return d.level == Level::Error; });
-  const Diagnostic &first = error == all.end() ? all.front() : *error;
-  const DiagInfo &kind = info(first.code);
+  const DiagInfo &kind = info(first->code);
   ours = "!" + kind.jaxClass.str() + " " + kind.jaxId.str();
   bool agrees = !c.error.empty() && ours == "!" + c.error;
-  return {agrees, ours + " (" + kind.code.str() + ": " + first.message + ")"};
+  return {agrees, ours + " (" + kind.code.str() + ": " + first->message + ")"};
 }

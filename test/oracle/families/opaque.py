@@ -35,7 +35,7 @@ def _callbacks(f):
              "legacy_backend_config": None, "attributes": ()}, ops, limit=24)
       f.add(mesh, prim("unreachable"),
             {"out_avals": avals, "exc_type": None, "message": None}, ops, limit=4)
-    f.add(mesh, prim("debug_print"), {"fmt": "x", "ordered": False}, ops, limit=6)
+    f.add(mesh, prim("debug_print"), {"fmt": "x", "has_placeholders": True, "ordered": False}, ops, limit=6)
     f.add(mesh, prim("debug_callback"),
           {"callback": None, "effect": None, "partitioned": False}, ops, limit=6)
     f.add(mesh, prim("inspect_sharding"), {"callback": None}, ops, limit=6)
