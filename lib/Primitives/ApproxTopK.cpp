@@ -12,13 +12,13 @@ struct ApproxTopK {
   bool aggregate = true;
   int64_t k = 1, dim = -1, sizeOverride = -1;
   const Value *recall = nullptr;
-  static constexpr auto fields =
-      std::tuple(field("aggregate_to_topk", &ApproxTopK::aggregate),
-                 ignored("is_max_k"), field("k", &ApproxTopK::k),
-                 optionalField("recall_target", &ApproxTopK::recall),
-                 field("reduction_dimension", &ApproxTopK::dim),
-                 optionalField("reduction_input_size_override",
-                               &ApproxTopK::sizeOverride));
+  static constexpr auto fields = std::tuple(
+      field("aggregate_to_topk", &ApproxTopK::aggregate),
+      ignored("is_max_k", form::flag), field("k", &ApproxTopK::k),
+      optionalValue("recall_target", &ApproxTopK::recall, form::number),
+      field("reduction_dimension", &ApproxTopK::dim),
+      optionalField("reduction_input_size_override",
+                    &ApproxTopK::sizeOverride));
 };
 } // namespace
 

@@ -126,60 +126,69 @@ struct Results {
 };
 struct PureCallback : Results {
   static constexpr auto fields = std::tuple(
-      ignored("callback"), optionalField("result_avals", &PureCallback::avals),
-      ignored("sharding"), ignored("vmap_method"));
+      ignored("callback", form::object),
+      optionalValue("result_avals", &PureCallback::avals, form::avals),
+      ignored("sharding", Form{form::ShardingLike}),
+      ignored("vmap_method", form::choice));
 };
 struct IoCallback : Results {
   static constexpr auto fields = std::tuple(
-      ignored("callback"), ignored("ordered"),
-      optionalField("result_avals", &IoCallback::avals), ignored("sharding"));
+      ignored("callback", form::object), ignored("ordered", form::flag),
+      optionalValue("result_avals", &IoCallback::avals, form::avals),
+      ignored("sharding", Form{form::ShardingLike}));
 };
 struct BufferCallback : Results {
-  static constexpr auto fields =
-      std::tuple(ignored("callback"),
-                 optionalField("result_avals", &BufferCallback::avals));
+  static constexpr auto fields = std::tuple(
+      ignored("callback", form::object),
+      optionalValue("result_avals", &BufferCallback::avals, form::avals));
 };
 struct FfiCall : Results {
   static constexpr auto fields = std::tuple(
-      ignored("attributes"), ignored("custom_call_api_version"),
-      ignored("has_side_effect"), ignored("input_layouts"),
-      ignored("input_output_aliases"), ignored("legacy_backend_config"),
-      ignored("output_layouts"), optionalField("result_avals", &FfiCall::avals),
-      ignored("target_name", Hide::Never, ParamField::Name),
-      ignored("vmap_method"));
+      ignored("attributes", form::list),
+      ignored("custom_call_api_version", form::integer),
+      ignored("has_side_effect", form::flag),
+      ignored("input_layouts", form::list),
+      ignored("input_output_aliases", form::list),
+      ignored("legacy_backend_config", form::choice),
+      ignored("output_layouts", form::list),
+      optionalValue("result_avals", &FfiCall::avals, form::avals),
+      ignored("target_name", form::object, Hide::Never, ParamField::Name),
+      ignored("vmap_method", form::choice));
 };
 struct CustomLin : Results {
-  static constexpr auto fields =
-      std::tuple(ignored("bwd", Hide::Never, ParamField::Name, "bwd"),
-                 ignored("in_zeros"), ignored("num_res"),
-                 optionalField("out_avals", &CustomLin::avals, Hide::Always),
-                 ignored("symbolic_zeros"));
+  static constexpr auto fields = std::tuple(
+      ignored("bwd", form::object, Hide::Never, ParamField::Name, "bwd"),
+      ignored("in_zeros", form::flags), ignored("num_res", form::integer),
+      optionalValue("out_avals", &CustomLin::avals, form::avals, Hide::Always),
+      ignored("symbolic_zeros", form::flag));
 };
 struct Linearized {
-  static constexpr auto fields = std::tuple(ignored("_prim"));
+  static constexpr auto fields = std::tuple(ignored("_prim", form::any));
 };
 struct OutAvals : Results {
   static constexpr auto fields =
-      std::tuple(optionalField("out_avals", &OutAvals::avals));
+      std::tuple(optionalValue("out_avals", &OutAvals::avals, form::avals));
 };
 struct DebugCallback {
-  static constexpr auto fields = std::tuple(
-      ignored("callback"), ignored("effect"), ignored("partitioned"));
+  static constexpr auto fields = std::tuple(ignored("callback", form::object),
+                                            ignored("effect", form::object),
+                                            ignored("partitioned", form::flag));
 };
 struct DebugPrint {
   // Behind `fmt`, which may hold anything, a text must go on with a known key.
   const Value *placeholders = nullptr;
   static constexpr auto fields = std::tuple(
-      ignored("fmt", Hide::Never, ParamField::Name),
-      field("has_placeholders", &DebugPrint::placeholders), ignored("in_tree"),
-      ignored("logging_record"), ignored("np_printoptions"), ignored("ordered"),
-      ignored("partitioned"), ignored("static_args"));
+      ignored("fmt", form::object, Hide::Never, ParamField::Name),
+      valueField("has_placeholders", &DebugPrint::placeholders, form::flag),
+      ignored("in_tree", form::tree), ignored("logging_record", form::object),
+      ignored("np_printoptions", form::list), ignored("ordered", form::flag),
+      ignored("partitioned", form::flag), ignored("static_args", form::list));
 };
 struct PallasCall : Results {
   const Value *aliases = nullptr;
-  static constexpr auto fields =
-      std::tuple(optionalField("input_output_aliases", &PallasCall::aliases),
-                 optionalField("out_avals", &PallasCall::avals));
+  static constexpr auto fields = std::tuple(
+      optionalValue("input_output_aliases", &PallasCall::aliases, form::list),
+      optionalValue("out_avals", &PallasCall::avals, form::avals));
 };
 } // namespace
 

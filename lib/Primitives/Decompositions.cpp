@@ -14,12 +14,14 @@ struct Eig {
   static constexpr auto fields =
       std::tuple(field("compute_left_eigenvectors", &Eig::left),
                  field("compute_right_eigenvectors", &Eig::right),
-                 ignored("enable_eigvec_derivs"), ignored("implementation"));
+                 ignored("enable_eigvec_derivs", form::flag),
+                 ignored("implementation", form::choice));
 };
 struct Eigh {
   std::optional<SmallVector<int64_t, 4>> subset;
   static constexpr auto fields = std::tuple(
-      ignored("algorithm"), ignored("lower"), ignored("sort_eigenvalues"),
+      ignored("algorithm", form::choice), ignored("lower", form::flag),
+      ignored("sort_eigenvalues", form::flag),
       optionalField("subset_by_index", &Eigh::subset));
 };
 struct Permutation {
@@ -30,36 +32,39 @@ struct Permutation {
 struct Ormqr {
   bool left = false;
   static constexpr auto fields =
-      std::tuple(field("left", &Ormqr::left), ignored("transpose"));
+      std::tuple(field("left", &Ormqr::left), ignored("transpose", form::flag));
 };
 struct Geqp3 {
-  static constexpr auto fields = std::tuple(ignored("use_magma"));
+  static constexpr auto fields = std::tuple(ignored("use_magma", form::choice));
 };
 struct Qr {
   bool full = false, pivoting = false;
-  static constexpr auto fields = std::tuple(
-      field("full_matrices", &Qr::full),
-      optionalField("pivoting", &Qr::pivoting), ignored("use_magma"));
+  static constexpr auto fields =
+      std::tuple(field("full_matrices", &Qr::full),
+                 optionalField("pivoting", &Qr::pivoting),
+                 ignored("use_magma", form::choice));
 };
 struct Schur {
   bool vectors = false;
   static constexpr auto fields =
       std::tuple(field("compute_schur_vectors", &Schur::vectors),
-                 ignored("select_callable"), ignored("sort_eig_vals"));
+                 ignored("select_callable", form::object),
+                 ignored("sort_eig_vals", form::flag));
 };
 struct Svd {
   bool uv = false, full = false;
   std::optional<SmallVector<int64_t, 4>> subset;
-  static constexpr auto fields =
-      std::tuple(ignored("algorithm"), field("compute_uv", &Svd::uv),
-                 field("full_matrices", &Svd::full),
-                 optionalField("subset_by_index", &Svd::subset));
+  static constexpr auto fields = std::tuple(
+      ignored("algorithm", form::choice), field("compute_uv", &Svd::uv),
+      field("full_matrices", &Svd::full),
+      optionalField("subset_by_index", &Svd::subset));
 };
 struct Symmetric {
-  static constexpr auto fields = std::tuple(ignored("alpha"), ignored("beta"));
+  static constexpr auto fields =
+      std::tuple(ignored("alpha", form::number), ignored("beta", form::number));
 };
 struct Lower {
-  static constexpr auto fields = std::tuple(ignored("lower"));
+  static constexpr auto fields = std::tuple(ignored("lower", form::flag));
 };
 } // namespace
 

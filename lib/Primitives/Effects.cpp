@@ -7,18 +7,19 @@ using namespace shardtype;
 
 namespace {
 struct Sink {
-  static constexpr auto fields = std::tuple(ignored("prevent_mlir_dce"));
+  static constexpr auto fields =
+      std::tuple(ignored("prevent_mlir_dce", form::flag));
 };
 struct Layouts {
   const Value *layout = nullptr;
   static constexpr auto fields =
-      std::tuple(field("dst_layout", &Layouts::layout));
+      std::tuple(valueField("dst_layout", &Layouts::layout, form::object));
 };
 struct Platforms {
-  static constexpr auto fields = std::tuple(ignored("platforms"));
+  static constexpr auto fields = std::tuple(ignored("platforms", form::list));
 };
 struct AsValue {
-  static constexpr auto fields = std::tuple(ignored("dim"));
+  static constexpr auto fields = std::tuple(ignored("dim", form::any));
 };
 struct DimensionSize {
   int64_t dimension = 0;
@@ -26,18 +27,21 @@ struct DimensionSize {
       std::tuple(field("dimension", &DimensionSize::dimension));
 };
 struct Assertion {
-  static constexpr auto fields = std::tuple(ignored("error_message"));
+  static constexpr auto fields =
+      std::tuple(ignored("error_message", form::object));
 };
 struct Inspect {
-  static constexpr auto fields =
-      std::tuple(ignored("callback", Hide::Never, ParamField::Name));
+  static constexpr auto fields = std::tuple(
+      ignored("callback", form::object, Hide::Never, ParamField::Name));
 };
 struct Metadata {
-  static constexpr auto fields = std::tuple(ignored("xla_metadata_kvs"));
+  static constexpr auto fields =
+      std::tuple(ignored("xla_metadata_kvs", form::list));
 };
 struct Checkify {
   static constexpr auto fields =
-      std::tuple(ignored("debug"), ignored("err_tree", Hide::Always));
+      std::tuple(ignored("debug", form::flag),
+                 ignored("err_tree", form::tree, Hide::Always));
 };
 } // namespace
 

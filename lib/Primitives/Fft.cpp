@@ -10,8 +10,9 @@ namespace {
 struct Fft {
   SmallVector<int64_t, 4> lengths;
   const Value *type = nullptr;
-  static constexpr auto fields = std::tuple(field("fft_lengths", &Fft::lengths),
-                                            field("fft_type", &Fft::type));
+  static constexpr auto fields =
+      std::tuple(field("fft_lengths", &Fft::lengths),
+                 valueField("fft_type", &Fft::type, form::choice));
 };
 enum class FftKind : uint8_t { Complex, FromReal, ToReal };
 } // namespace

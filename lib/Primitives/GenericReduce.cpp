@@ -12,28 +12,30 @@ using namespace shardtype;
 namespace {
 struct Reduce {
   SmallVector<int64_t, 4> dimensions;
-  static constexpr auto fields = std::tuple(
-      ignored("computation"), field("dimensions", &Reduce::dimensions),
-      ignored("jaxpr", Hide::Never, ParamField::Jaxpr));
+  static constexpr auto fields =
+      std::tuple(ignored("computation", form::object),
+                 field("dimensions", &Reduce::dimensions),
+                 ignored("jaxpr", form::jaxpr, Hide::Never, ParamField::Jaxpr));
 };
 struct ReduceWindow : Window {
-  static constexpr auto fields = std::tuple(
-      field("base_dilation", &ReduceWindow::baseDilation), ignored("consts"),
-      ignored("jaxpr", Hide::Never, ParamField::Jaxpr),
-      field("padding", &ReduceWindow::pads),
-      field("window_dilation", &ReduceWindow::windowDilation),
-      field("window_dimensions", &ReduceWindow::window),
-      field("window_strides", &ReduceWindow::strides));
+  static constexpr auto fields =
+      std::tuple(field("base_dilation", &ReduceWindow::baseDilation),
+                 ignored("consts", form::list),
+                 ignored("jaxpr", form::jaxpr, Hide::Never, ParamField::Jaxpr),
+                 field("padding", &ReduceWindow::pads),
+                 field("window_dilation", &ReduceWindow::windowDilation),
+                 field("window_dimensions", &ReduceWindow::window),
+                 field("window_strides", &ReduceWindow::strides));
 };
 struct SelectAndScatter {
   SmallVector<int64_t, 4> window, strides;
-  static constexpr auto fields =
-      std::tuple(ignored("padding"), ignored("scatter_consts"),
-                 ignored("scatter_jaxpr", Hide::Never, ParamField::Jaxpr),
-                 ignored("select_consts"),
-                 ignored("select_jaxpr", Hide::Never, ParamField::Jaxpr),
-                 field("window_dimensions", &SelectAndScatter::window),
-                 field("window_strides", &SelectAndScatter::strides));
+  static constexpr auto fields = std::tuple(
+      ignored("padding", form::pairs), ignored("scatter_consts", form::list),
+      ignored("scatter_jaxpr", form::jaxpr, Hide::Never, ParamField::Jaxpr),
+      ignored("select_consts", form::list),
+      ignored("select_jaxpr", form::jaxpr, Hide::Never, ParamField::Jaxpr),
+      field("window_dimensions", &SelectAndScatter::window),
+      field("window_strides", &SelectAndScatter::strides));
 };
 } // namespace
 

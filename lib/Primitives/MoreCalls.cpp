@@ -9,22 +9,24 @@ namespace {
 struct Composite {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
-      ignored("attributes"),
+      ignored("attributes", form::list),
       field("call_jaxpr", &Composite::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("name", Hide::Never, ParamField::Name), ignored("version"));
+      ignored("name", form::object, Hide::Never, ParamField::Name),
+      ignored("version", form::integer));
 };
 struct Ordered {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
       field("call_jaxpr", &Ordered::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("enforce"), ignored("exclude_mask"), ignored("strict_in"),
-      ignored("strict_out"));
+      ignored("enforce", form::flag), ignored("exclude_mask", form::flags),
+      ignored("strict_in", form::flags), ignored("strict_out", form::flags));
 };
 struct CustomVmap {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
       field("call", &CustomVmap::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("in_tree"), ignored("out_tree"), ignored("rule"));
+      ignored("in_tree", form::tree), ignored("out_tree", form::tree),
+      ignored("rule", form::object));
 };
 struct Partitioning {
   JaxprId jaxpr;
@@ -34,16 +36,17 @@ struct Partitioning {
 struct RematOpt {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
-      ignored("fun_jaxpr_thunk", Hide::Never, ParamField::Name),
+      ignored("fun_jaxpr_thunk", form::object, Hide::Never, ParamField::Name),
       field("fwd_jaxpr", &RematOpt::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("num_consts"), ignored("num_res"));
+      ignored("num_consts", form::integer), ignored("num_res", form::integer));
 };
 struct LinearCall {
   JaxprId jaxpr;
   static constexpr auto fields = std::tuple(
       field("callee", &LinearCall::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("num_callee_consts"), ignored("num_res"),
-      ignored("transpose_thunk", Hide::Never, ParamField::Name));
+      ignored("num_callee_consts", form::integer),
+      ignored("num_res", form::integer),
+      ignored("transpose_thunk", form::object, Hide::Never, ParamField::Name));
 };
 struct Held {
   JaxprId jaxpr;
@@ -54,24 +57,24 @@ struct ComputeOn {
   JaxprId jaxpr;
   const Value *spaces = nullptr;
   static constexpr auto fields = std::tuple(
-      ignored("compiler_options_json"),
-      ignored("compute_type", Hide::Never, ParamField::Name),
+      ignored("compiler_options_json", form::object),
+      ignored("compute_type", form::object, Hide::Never, ParamField::Name),
       field("jaxpr", &ComputeOn::jaxpr, Hide::Never, ParamField::Jaxpr),
-      optionalField("out_memory_spaces", &ComputeOn::spaces));
+      optionalValue("out_memory_spaces", &ComputeOn::spaces, form::list));
 };
 struct LinearSolve {
   const Value *lengths = nullptr, *jaxprs = nullptr;
-  static constexpr auto fields =
-      std::tuple(field("const_lengths", &LinearSolve::lengths),
-                 field("jaxprs", &LinearSolve::jaxprs));
+  static constexpr auto fields = std::tuple(
+      valueField("const_lengths", &LinearSolve::lengths, form::numbers),
+      valueField("jaxprs", &LinearSolve::jaxprs, form::numbers));
 };
 struct RunState {
   JaxprId jaxpr;
   const Value *initialized = nullptr;
   static constexpr auto fields = std::tuple(
-      optionalField("is_initialized", &RunState::initialized),
+      optionalValue("is_initialized", &RunState::initialized, form::flags),
       field("jaxpr", &RunState::jaxpr, Hide::Never, ParamField::Jaxpr),
-      ignored("which_linear"));
+      ignored("which_linear", form::flags));
 };
 } // namespace
 

@@ -10,11 +10,12 @@ namespace {
 struct RaggedDot : DotGeneral {
   const Value *numbers = nullptr;
   static constexpr auto fields = std::tuple(
-      ignored("group_offset"),
+      ignored("group_offset", form::choice),
       optionalField("out_sharding", &RaggedDot::outSharding),
-      optionalField("precision", &RaggedDot::precision),
+      optionalValue("precision", &RaggedDot::precision, form::choices),
       optionalField("preferred_element_type", &RaggedDot::preferredElementType),
-      field("ragged_dot_dimension_numbers", &RaggedDot::numbers));
+      valueField("ragged_dot_dimension_numbers", &RaggedDot::numbers,
+                 form::numbers));
 };
 
 /// What the lhs dim that holds the groups is.

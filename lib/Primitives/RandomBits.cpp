@@ -8,7 +8,7 @@ using namespace shardtype;
 
 namespace {
 struct Gamma {
-  static constexpr auto fields = std::tuple(ignored("log_space"));
+  static constexpr auto fields = std::tuple(ignored("log_space", form::flag));
 };
 struct IotaShape {
   SmallVector<int64_t, 4> shape;
@@ -18,11 +18,11 @@ struct BitGenerator {
   DType dtype = DType::U32;
   ShardingParam outSharding;
   SmallVector<int64_t, 4> shape;
-  static constexpr auto fields =
-      std::tuple(ignored("algorithm", Hide::Never, ParamField::Name),
-                 field("dtype", &BitGenerator::dtype),
-                 optionalField("out_sharding", &BitGenerator::outSharding),
-                 field("shape", &BitGenerator::shape));
+  static constexpr auto fields = std::tuple(
+      ignored("algorithm", form::choice, Hide::Never, ParamField::Name),
+      field("dtype", &BitGenerator::dtype),
+      optionalField("out_sharding", &BitGenerator::outSharding),
+      field("shape", &BitGenerator::shape));
 };
 struct Edtype {
   DType dtype = DType::KeyFry;

@@ -10,17 +10,19 @@ namespace {
 struct NewRef {
   const Value *space = nullptr;
   static constexpr auto fields =
-      std::tuple(ignored("kind"), optionalField("memory_space", &NewRef::space),
-                 ignored("pin"));
+      std::tuple(ignored("kind", form::choice),
+                 optionalValue("memory_space", &NewRef::space, form::object),
+                 ignored("pin", form::flag));
 };
 struct EmptyRef {
   const Value *space = nullptr, *type = nullptr;
   static constexpr auto fields =
-      std::tuple(optionalField("memory_space", &EmptyRef::space),
-                 ignored("pin"), field("ty", &EmptyRef::type));
+      std::tuple(optionalValue("memory_space", &EmptyRef::space, form::object),
+                 ignored("pin", form::flag),
+                 valueField("ty", &EmptyRef::type, form::avals));
 };
 struct Tree {
-  static constexpr auto fields = std::tuple(ignored("tree"));
+  static constexpr auto fields = std::tuple(ignored("tree", form::tree));
 };
 struct BroadcastTo {
   SmallVector<int64_t, 4> shape;
@@ -30,14 +32,14 @@ struct BroadcastTo {
 struct Space {
   const Value *space = nullptr;
   static constexpr auto fields =
-      std::tuple(field("memory_space", &Space::space));
+      std::tuple(valueField("memory_space", &Space::space, form::object));
 };
 struct Linear {
-  static constexpr auto fields =
-      std::tuple(ignored("memory_space"), ignored("ty"));
+  static constexpr auto fields = std::tuple(
+      ignored("memory_space", form::object), ignored("ty", form::any));
 };
 struct Pin {
-  static constexpr auto fields = std::tuple(ignored("to"));
+  static constexpr auto fields = std::tuple(ignored("to", form::choice));
 };
 } // namespace
 

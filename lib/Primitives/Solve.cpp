@@ -11,15 +11,17 @@ namespace {
 struct Triangular {
   bool leftSide = false, transposeA = false;
   static constexpr auto fields = std::tuple(
-      ignored("conjugate_a"), field("left_side", &Triangular::leftSide),
-      ignored("lower"), field("transpose_a", &Triangular::transposeA),
-      ignored("unit_diagonal"));
+      ignored("conjugate_a", form::flag),
+      field("left_side", &Triangular::leftSide), ignored("lower", form::flag),
+      field("transpose_a", &Triangular::transposeA),
+      ignored("unit_diagonal", form::flag));
   /// Core dims that are substituted along, of both operands.
   unsigned alongA() const { return leftSide != transposeA ? 1 : 0; }
   unsigned alongB() const { return leftSide ? 0 : 1; }
 };
 struct Tridiagonal {
-  static constexpr auto fields = std::tuple(ignored("perturb_singular"));
+  static constexpr auto fields =
+      std::tuple(ignored("perturb_singular", form::flag));
 };
 } // namespace
 

@@ -58,6 +58,11 @@ inline constexpr Form shardings = {bits(V::None, V::Unspecified), ShardingLike};
 inline constexpr Form destinations = {0, ShardingLike | Object};
 inline constexpr Form layouts = {Object | bits(V::Unspecified),
                                  Object | bits(V::Unspecified)};
+inline constexpr Form tree = {
+    bits(V::None, V::TreeDef, V::Opaque, V::OpaqueText, V::Raw)};
+/// A type, or a list of them, which a text abbreviates.
+inline constexpr Form avals = {bits(V::None, V::Type, V::OpaqueText),
+                               ~uint64_t(0)};
 inline constexpr Form leaves = {bits(V::None, V::FlatTree)};
 } // namespace form
 
