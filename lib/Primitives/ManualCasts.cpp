@@ -12,7 +12,8 @@ using namespace shardtype;
 namespace {
 struct Cast {
   const Value *axes = nullptr;
-  static constexpr auto fields = std::tuple(field("axes", &Cast::axes));
+  static constexpr auto fields =
+      std::tuple(valueField("axes", &Cast::axes, form::any));
 };
 } // namespace
 

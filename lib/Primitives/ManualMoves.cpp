@@ -12,18 +12,20 @@ using namespace shardtype;
 namespace {
 struct Permute {
   const Value *axes = nullptr, *pairs = nullptr;
-  static constexpr auto fields = std::tuple(field("axis_name", &Permute::axes),
-                                            field("perm", &Permute::pairs));
+  static constexpr auto fields =
+      std::tuple(valueField("axis_name", &Permute::axes, form::any),
+                 valueField("perm", &Permute::pairs, form::pairs));
 };
 struct Broadcast {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(field("axis_name", &Broadcast::axes), ignored("source"));
+      std::tuple(valueField("axis_name", &Broadcast::axes, form::any),
+                 ignored("source", form::integer));
 };
 struct DynamicBroadcast {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(field("axis_name", &DynamicBroadcast::axes));
+      std::tuple(valueField("axis_name", &DynamicBroadcast::axes, form::any));
 };
 struct Gather {
   int64_t dim = 0, size = 1;
@@ -33,8 +35,8 @@ struct Gather {
   static constexpr auto fields = std::tuple(
       field("all_gather_dimension", &Gather::dim),
       optionalField("axis_index_groups", &Gather::groups),
-      field("axis_name", &Gather::axes), field("axis_size", &Gather::size),
-      field("tiled", &Gather::tiled));
+      valueField("axis_name", &Gather::axes, form::any),
+      field("axis_size", &Gather::size), field("tiled", &Gather::tiled));
 };
 struct GatherAll {
   int64_t dim = 0, size = 1;
@@ -42,7 +44,7 @@ struct GatherAll {
   bool tiled = false;
   static constexpr auto fields = std::tuple(
       field("all_gather_dimension", &GatherAll::dim),
-      field("axis_name", &GatherAll::axes),
+      valueField("axis_name", &GatherAll::axes, form::any),
       field("axis_size", &GatherAll::size), field("tiled", &GatherAll::tiled));
 };
 struct Scatter {
@@ -50,18 +52,19 @@ struct Scatter {
   const Value *axes = nullptr;
   int64_t size = 1, dim = 0;
   bool tiled = false;
-  static constexpr auto fields = std::tuple(
-      optionalField("axis_index_groups", &Scatter::groups),
-      field("axis_name", &Scatter::axes), field("axis_size", &Scatter::size),
-      field("scatter_dimension", &Scatter::dim),
-      field("tiled", &Scatter::tiled));
+  static constexpr auto fields =
+      std::tuple(optionalField("axis_index_groups", &Scatter::groups),
+                 valueField("axis_name", &Scatter::axes, form::any),
+                 field("axis_size", &Scatter::size),
+                 field("scatter_dimension", &Scatter::dim),
+                 field("tiled", &Scatter::tiled));
 };
 struct ScatterAll {
   const Value *axes = nullptr;
   int64_t size = 1, dim = 0;
   bool tiled = false;
   static constexpr auto fields =
-      std::tuple(field("axis_name", &ScatterAll::axes),
+      std::tuple(valueField("axis_name", &ScatterAll::axes, form::any),
                  field("axis_size", &ScatterAll::size),
                  field("scatter_dimension", &ScatterAll::dim),
                  field("tiled", &ScatterAll::tiled));
@@ -70,22 +73,23 @@ struct Exchange {
   Groups groups;
   const Value *axes = nullptr;
   int64_t concat = 0, split = 0;
-  static constexpr auto fields =
-      std::tuple(optionalField("axis_index_groups", &Exchange::groups),
-                 field("axis_name", &Exchange::axes),
-                 field("concat_axis", &Exchange::concat),
-                 field("split_axis", &Exchange::split), ignored("tiled"));
+  static constexpr auto fields = std::tuple(
+      optionalField("axis_index_groups", &Exchange::groups),
+      valueField("axis_name", &Exchange::axes, form::any),
+      field("concat_axis", &Exchange::concat),
+      field("split_axis", &Exchange::split), ignored("tiled", form::flag));
 };
 struct Ragged {
   Groups groups;
   const Value *axes = nullptr;
   static constexpr auto fields =
       std::tuple(optionalField("axis_index_groups", &Ragged::groups),
-                 field("axis_name", &Ragged::axes));
+                 valueField("axis_name", &Ragged::axes, form::any));
 };
 struct Index {
   const Value *axis = nullptr;
-  static constexpr auto fields = std::tuple(field("axis_name", &Index::axis));
+  static constexpr auto fields =
+      std::tuple(valueField("axis_name", &Index::axis, form::any));
 };
 } // namespace
 

@@ -10,13 +10,14 @@ using namespace shardtype;
 namespace {
 struct Invariant {
   const Value *axes = nullptr;
-  static constexpr auto fields = std::tuple(field("axes", &Invariant::axes));
+  static constexpr auto fields =
+      std::tuple(valueField("axes", &Invariant::axes, form::any));
 };
 struct Grouped {
   const Value *axes = nullptr;
   Groups groups;
   static constexpr auto fields =
-      std::tuple(field("axes", &Grouped::axes),
+      std::tuple(valueField("axes", &Grouped::axes, form::any),
                  optionalField("axis_index_groups", &Grouped::groups));
 };
 } // namespace

@@ -37,8 +37,8 @@ struct ShardMap {
   static constexpr auto fields = std::tuple(
       field("check_vma", &ShardMap::checkVma), field("in_specs", &ShardMap::in),
       field("jaxpr", &ShardMap::jaxpr, Hide::Never, ParamField::Jaxpr),
-      field("mesh", &ShardMap::mesh),
-      field("newly_manual_axes", &ShardMap::axes),
+      valueField("mesh", &ShardMap::mesh, form::mesh),
+      valueField("newly_manual_axes", &ShardMap::axes, form::any),
       field("out_specs", &ShardMap::out));
 };
 
