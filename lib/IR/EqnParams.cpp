@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EqnParams.h"
 #include "ValueText.h"
-#include "shardtype/IR/PrintFacts.h"
 #include "shardtype/Types/Text.h"
 
 using namespace shardtype;
@@ -74,8 +73,7 @@ const PrimitiveInfo *EqnParams::info(const Eqn &eqn) {
   // Programs grow no primitives while they are printed.
   if (infos_.empty())
     for (const PrimitiveRef &ref : program_.primitives)
-      infos_.push_back(ref.info ? ref.info
-                                : printFacts(program_.context().str(ref.name)));
+      infos_.push_back(ref.info);
   return infos_[eqn.primitive];
 }
 

@@ -1,7 +1,6 @@
 // TextParser.cpp - programs, jaxprs and equations of a printed program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TextParser.h"
-#include "shardtype/IR/PrintFacts.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
@@ -384,7 +383,7 @@ FailureOr<TextParser::KnownPrimitive> TextParser::primitive() {
     return fail(begin, diag::InputLimit,
                 {"the number of different primitives", "65536"});
   known.index = *index;
-  known.info = row ? row : printFacts(name);
+  known.info = row;
   return known;
 }
 

@@ -13,7 +13,7 @@ namespace {
 struct Cast {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axes", &Cast::axes, form::any));
+      std::tuple(valueField("axes", &Cast::axes, form::axes));
 };
 } // namespace
 

@@ -13,19 +13,19 @@ namespace {
 struct Permute {
   const Value *axes = nullptr, *pairs = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axis_name", &Permute::axes, form::any),
+      std::tuple(valueField("axis_name", &Permute::axes, form::axes),
                  valueField("perm", &Permute::pairs, form::pairs));
 };
 struct Broadcast {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axis_name", &Broadcast::axes, form::any),
+      std::tuple(valueField("axis_name", &Broadcast::axes, form::axes),
                  ignored("source", form::integer));
 };
 struct DynamicBroadcast {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axis_name", &DynamicBroadcast::axes, form::any));
+      std::tuple(valueField("axis_name", &DynamicBroadcast::axes, form::axes));
 };
 struct Gather {
   int64_t dim = 0, size = 1;
@@ -35,7 +35,7 @@ struct Gather {
   static constexpr auto fields = std::tuple(
       field("all_gather_dimension", &Gather::dim),
       optionalField("axis_index_groups", &Gather::groups),
-      valueField("axis_name", &Gather::axes, form::any),
+      valueField("axis_name", &Gather::axes, form::axes),
       field("axis_size", &Gather::size), field("tiled", &Gather::tiled));
 };
 struct GatherAll {
@@ -44,7 +44,7 @@ struct GatherAll {
   bool tiled = false;
   static constexpr auto fields = std::tuple(
       field("all_gather_dimension", &GatherAll::dim),
-      valueField("axis_name", &GatherAll::axes, form::any),
+      valueField("axis_name", &GatherAll::axes, form::axes),
       field("axis_size", &GatherAll::size), field("tiled", &GatherAll::tiled));
 };
 struct Scatter {
@@ -54,7 +54,7 @@ struct Scatter {
   bool tiled = false;
   static constexpr auto fields =
       std::tuple(optionalField("axis_index_groups", &Scatter::groups),
-                 valueField("axis_name", &Scatter::axes, form::any),
+                 valueField("axis_name", &Scatter::axes, form::axes),
                  field("axis_size", &Scatter::size),
                  field("scatter_dimension", &Scatter::dim),
                  field("tiled", &Scatter::tiled));
@@ -64,7 +64,7 @@ struct ScatterAll {
   int64_t size = 1, dim = 0;
   bool tiled = false;
   static constexpr auto fields =
-      std::tuple(valueField("axis_name", &ScatterAll::axes, form::any),
+      std::tuple(valueField("axis_name", &ScatterAll::axes, form::axes),
                  field("axis_size", &ScatterAll::size),
                  field("scatter_dimension", &ScatterAll::dim),
                  field("tiled", &ScatterAll::tiled));
@@ -75,7 +75,7 @@ struct Exchange {
   int64_t concat = 0, split = 0;
   static constexpr auto fields = std::tuple(
       optionalField("axis_index_groups", &Exchange::groups),
-      valueField("axis_name", &Exchange::axes, form::any),
+      valueField("axis_name", &Exchange::axes, form::axes),
       field("concat_axis", &Exchange::concat),
       field("split_axis", &Exchange::split), ignored("tiled", form::flag));
 };
@@ -84,12 +84,12 @@ struct Ragged {
   const Value *axes = nullptr;
   static constexpr auto fields =
       std::tuple(optionalField("axis_index_groups", &Ragged::groups),
-                 valueField("axis_name", &Ragged::axes, form::any));
+                 valueField("axis_name", &Ragged::axes, form::axes));
 };
 struct Index {
   const Value *axis = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axis_name", &Index::axis, form::any));
+      std::tuple(valueField("axis_name", &Index::axis, form::axes));
 };
 } // namespace
 

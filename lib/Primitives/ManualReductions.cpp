@@ -11,13 +11,13 @@ namespace {
 struct Invariant {
   const Value *axes = nullptr;
   static constexpr auto fields =
-      std::tuple(valueField("axes", &Invariant::axes, form::any));
+      std::tuple(valueField("axes", &Invariant::axes, form::axes));
 };
 struct Grouped {
   const Value *axes = nullptr;
   Groups groups;
   static constexpr auto fields =
-      std::tuple(valueField("axes", &Grouped::axes, form::any),
+      std::tuple(valueField("axes", &Grouped::axes, form::axes),
                  optionalField("axis_index_groups", &Grouped::groups));
 };
 } // namespace

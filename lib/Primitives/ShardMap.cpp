@@ -38,7 +38,7 @@ struct ShardMap {
       field("check_vma", &ShardMap::checkVma), field("in_specs", &ShardMap::in),
       field("jaxpr", &ShardMap::jaxpr, Hide::Never, ParamField::Jaxpr),
       valueField("mesh", &ShardMap::mesh, form::mesh),
-      valueField("newly_manual_axes", &ShardMap::axes, form::any),
+      valueField("newly_manual_axes", &ShardMap::axes, form::axes),
       field("out_specs", &ShardMap::out));
 };
 

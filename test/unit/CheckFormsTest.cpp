@@ -25,6 +25,9 @@ static bool isRefused(const PrimitiveSet &rows, Program &program, uint32_t eqn,
 /// are is JAX's affair and the user's.
 static bool mayBeText(StringRef key) {
   return llvm::is_contained(ArrayRef<StringRef>{"name",
+                                                "axes",
+                                                "axis_name",
+                                                "newly_manual_axes",
                                                 "policy",
                                                 "jvp_jaxpr_fun",
                                                 "fwd_jaxpr_thunk",

@@ -1,7 +1,6 @@
 // IRPrintTest.cpp - equations for messages, names, typed instances.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "IRFixture.h"
-#include "shardtype/IR/PrintFacts.h"
 #include "shardtype/Types/Text.h"
 
 using namespace shardtype;
@@ -139,12 +138,7 @@ TEST_CASE("a jaxpr inside a twice-used one counts twice") {
   CHECK(StringRef(printed).starts_with("let f1 = {"));
 }
 
-TEST_CASE("how a primitive prints is said in one place") {
-  for (const PrimitiveInfo &facts : allPrintFacts()) {
-    INFO(facts.name.str());
-    CHECK_FALSE(rowInfo(facts.name));
-    CHECK(printFacts(facts.name) == &facts);
-  }
+TEST_CASE("the parameters of a row stand in order") {
   const PrimitiveSet rows = allPrimitives();
   for (const Primitive *row : rows.rows()) {
     INFO(row->info.name.str());

@@ -44,6 +44,9 @@ inline constexpr Form object = {Object};
 inline constexpr Form choice = {Object | Flag};
 inline constexpr Form choices = {Object | Flag, Object | Flag};
 inline constexpr Form name = {Object | bits(V::Prng)};
+/// Names of mesh axes: one, several, or a set.
+inline constexpr Form axes = {bits(V::Str, V::Set, V::OpaqueText) | Lists,
+                              bits(V::Str, V::Int, V::OpaqueText)};
 inline constexpr Form list = {bits(V::None), ~uint64_t(0)};
 inline constexpr Form pairs = {Lists, Lists};
 inline constexpr Form dtype = {
