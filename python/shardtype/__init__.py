@@ -12,6 +12,7 @@ JAX is imported on the first export only.
 
 from shardtype.errors import ExportError, IllTyped, NeedsMesh, Rejected
 from shardtype.export import Exported, export
+from shardtype.trace import eval_shape
 from shardtype.verdict import Finding, Report, check
 
 __version__ = "0.1.0"
@@ -24,5 +25,6 @@ __all__ = [
     "Rejected",
     "Report",
     "check",
+    "eval_shape",
     "export",
 ]

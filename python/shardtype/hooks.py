@@ -75,7 +75,7 @@ def install(recorder: Recorder, patches: Replacements) -> None:
     }
     hooks.originals = originals
     canonicalize = originals["sharding_impls", "canonicalize_sharding"]
-    patches.everywhere(canonicalize, hooks.canonicalize_sharding)
+    patches.everywhere((canonicalize, hooks.canonicalize_sharding))
     for module, name in (
         ("pjit", "_get_new_mesh"),
         ("pjit", "get_ctx_mesh"),
@@ -479,7 +479,7 @@ def _is_sharding(value: Any) -> bool:
 
 def _is_empty(sharding: Any) -> bool:
     mesh = getattr(sharding, "mesh", None)
-    return mesh is not None and compat.is_empty_mesh(mesh)
+    return mesh is not None and tag_of(mesh) is None and compat.is_empty_mesh(mesh)
 
 
 def _is_trivial(spec: Any) -> bool:

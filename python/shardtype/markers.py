@@ -20,7 +20,7 @@ import numpy as np
 
 from shardtype import compat, primitives, rules
 from shardtype.hooks import source
-from shardtype.recording import Recorder, Unmarked
+from shardtype.recording import Recorder, Unmarked, tag_of
 from shardtype.replace import Replacements
 
 # Arguments of vjp and linearize that change nothing at these values.
@@ -46,10 +46,12 @@ def install(recorder: Recorder, patches: Replacements) -> None:
             hooks.unmark,
         )
     )
-    patches.everywhere(api.vjp, hooks.vjp)
-    patches.everywhere(api._jvp, hooks.jvp)
-    patches.everywhere(api.linearize, hooks.linearize)
-    patches.everywhere(lax.full_like, hooks.full_like)
+    patches.everywhere(
+        (api.vjp, hooks.vjp),
+        (api._jvp, hooks.jvp),
+        (api.linearize, hooks.linearize),
+        (lax.full_like, hooks.full_like),
+    )
     patches.at_end(hooks.stop)
 
 
@@ -160,6 +162,9 @@ class _Hooks:
     ) -> Any:
         """A constant with the shape and the sharding of a traced array."""
         jax = compat.require_jax()
+        tag = tag_of(getattr(sharding, "mesh", None))
+        if self.active and shape == () and tag is not None and tag.by is None:
+            sharding = None  # The seed of grad: a scalar with the sharding of a type.
         usual = shape is None and sharding is None and np.ndim(fill_value) == 0
         if not (
             self.active

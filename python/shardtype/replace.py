@@ -10,7 +10,7 @@ replacement; leaving the block finds that by identity too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -50,10 +50,11 @@ class Replacements:
 
         self._undo.append(undo)
 
-    def everywhere(self, old: Any, new: Any) -> None:
-        """Set every global variable of a loaded module that is `old`."""
-        _swap(old, new)
-        self._everywhere.append((old, new))
+    def everywhere(self, *pairs: tuple[Any, Any]) -> None:
+        """Of each (old, new): set every global variable of a loaded module that is
+        `old` to `new`."""
+        _swap(pairs)
+        self._everywhere += pairs
 
     def at_end(self, call: Callable[[], None]) -> None:
         """Call `call` when the replacements are undone."""
@@ -76,17 +77,18 @@ class Replacements:
             while self._undo:
                 self._undo.pop()()
         finally:
-            while self._everywhere:
-                old, new = self._everywhere.pop()
-                _swap(new, old)
+            pairs, self._everywhere = self._everywhere, []
+            if pairs:
+                _swap([(new, old) for old, new in pairs])
 
 
-def _swap(old: Any, new: Any) -> None:
+def _swap(pairs: Sequence[tuple[Any, Any]]) -> None:
+    by_id = {id(old): (old, new) for old, new in pairs}
     for module in list(sys.modules.values()):
         # Modules of our own hold the originals on purpose.
         if not isinstance(module, ModuleType) or module.__name__.startswith("shardtype"):
             continue
         names = vars(module)
-        hits = [name for name, value in list(names.items()) if value is old]
-        for name in hits:
-            names[name] = new
+        hits = [(name, id(value)) for name, value in list(names.items()) if id(value) in by_id]
+        for name, key in hits:
+            names[name] = by_id[key][1]

@@ -152,6 +152,26 @@ def _record(
     return out
 
 
+def eval_shape(fn: Callable[..., Any], *args: Any, mesh: Any = None, **kwargs: Any) -> Any:
+    """Shapes and dtypes of the results of an annotated function, as
+    `jax.ShapeDtypeStruct`s without shardings: `jax.eval_shape` where JAX would
+    refuse the annotations (an `init` that shards its parameters). `mesh` gives
+    sizes to code that reads them. What `fn` raises passes through.
+    """
+    jax = compat.require_jax()
+    why = record.unsupported()
+    if why is not None:
+        raise ExportError(why)
+    given = None if mesh is None else specs.to_mesh(mesh)
+    axes = {} if given is None else {n: int(given.shape[n]) for n in given.axis_names}
+    structs, keyed = jax.tree_util.tree_map(_unsharded, (args, kwargs))
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
+        out, _ = record.record(
+            lambda: jax.eval_shape(fn, *structs, **keyed), axes, markers=False
+        )
+    return jax.tree_util.tree_map(_unsharded, out)
+
+
 def _fall_back(
     fn: Callable[..., Any],
     args: tuple[Any, ...],

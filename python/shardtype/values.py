@@ -115,6 +115,8 @@ class ValueEncoder:
             return {"dtype": dtype_name(value)}
         if isinstance(value, type) and issubclass(value, np.generic):
             return {"dtype": np.dtype(value).name}
+        if type(value).__name__ == "_ScalarMeta":  # jnp.float32 and the like.
+            return {"dtype": dtype_name(value.dtype)}
         if compat.is_jaxpr(value):
             return {"jaxpr": self._jaxpr_ref(value)}
         if compat.is_spec(value):

@@ -142,6 +142,11 @@ def test_scrubbing(text, expected):
     assert sources.SourceTable("/x").scrub(text) == expected
 
 
+def test_scalar_classes_are_dtypes():
+    [e] = equations(lambda: jax.lax.empty((4,), jnp.float32))
+    assert e["params"]["dtype"] == {"dtype": "float32"}
+
+
 def test_large_integers_are_text():
     jax.config.update("jax_enable_x64", True)
     try:

@@ -182,6 +182,13 @@ def test_axes_are_found_in_the_code_or_given():
     )
 
 
+def test_annotations_without_an_axis():
+    data = data_of(lambda x: reshard(x.at[0].set(1.0, out_sharding=P()), P()), X)
+    assert [f for f in shardings(data) if f[1] == "user"] == [("reshard", "user", NONE, [])] * 2
+    assert data["context"]["mesh"] is None and data["context"]["record"]["axes"] == []
+    assert all(m["axes"] == [] for m in data["meshes"])
+
+
 def explicit_mesh(*shape):
     return jax.make_mesh(shape, ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
 
@@ -303,6 +310,17 @@ def test_code_that_reads_types_gets_a_hint():
     with pytest.raises(AssertionError) as e:
         data_of(f, X)
     assert any("--mode native" in n for n in e.value.__notes__)
+
+
+def test_shapes_of_an_annotated_init():
+    def init(key):
+        return {"w": jax.random.normal(key, (4, 6), out_sharding=P("a")), "n": 3}
+
+    with pytest.raises(Exception, match="mesh"):
+        jax.eval_shape(init, jax.random.key(0))
+    shapes = shardtype.eval_shape(init, jax.random.key(0))
+    assert shapes["w"] == jax.ShapeDtypeStruct((4, 6), jnp.float32)
+    assert shapes["w"].sharding is None and shapes["n"].shape == ()
 
 
 # Nothing stays behind.

@@ -25,6 +25,10 @@ venv() { # venv JAX PYTHON: prints its python; empty: not to be had
     rm -rf "$folder"
     "$base" -m venv "$folder" >&2 &&
       "$folder/bin/pip" install -q "jax==$1" numpy pytest >&2 || return 0
+    # Libraries whose gradients are tested, and the checker of type hints.
+    [ "$1" != "$reference" ] ||
+      "$folder/bin/pip" install -q flax optax equinox mypy >&2 ||
+      echo "python: flax, optax, equinox or mypy is not to be had" >&2
   fi
   echo "$folder/bin/python"
 }
@@ -42,6 +46,11 @@ for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
     PYTHONPATH=python "$python" test/oracle/record.py --check || failed=1
     PYTHONPATH=python "$python" tools/dev/export_corpus.py --check || failed=1
     PYTHONPATH=python "$python" tools/dev/export_record.py --check || failed=1
+    if "$python" -c "import mypy" 2>/dev/null; then
+      (cd python && "$python" -m mypy --config-file pyproject.toml) || failed=1
+    else
+      echo "python: type hints not checked: no mypy beside JAX $jax"
+    fi
   fi
 done
 exit $failed
