@@ -118,10 +118,8 @@ def span_of(node: Any) -> Span:
 
 
 def _is_described(node: ast.AST) -> bool:
-    return isinstance(
-        node,
-        (ast.Call, ast.BinOp, ast.AugAssign, ast.Compare, ast.UnaryOp, ast.Subscript, ast.Attribute),
-    )
+    operators = (ast.BinOp, ast.AugAssign, ast.Compare, ast.UnaryOp)
+    return isinstance(node, (ast.Call, ast.Subscript, ast.Attribute, *operators))
 
 
 class _Describer:

@@ -121,13 +121,18 @@ class Check:
 def _config(path: str | None) -> JsonObject:
     if path is None:
         return {}
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise ExportError(f"{path}: a config file holds one object")
+    return config
+
+
+def read_json(path: str) -> Any:
+    """The content of a JSON file the user named."""
     try:
         with open(path, encoding="utf-8") as f:
-            config = json.load(f)
+            return json.load(f)
     except OSError as e:
         raise ExportError(f"cannot read {path}: {e.strerror}") from None
     except ValueError as e:
         raise ExportError(f"{path} is not JSON: {e}") from None
-    if not isinstance(config, dict):
-        raise ExportError(f"{path}: a config file holds one object")
-    return config

@@ -50,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--include-constants", action="store_true", help="write constants of more than 1 KiB too"
     )
+    p.add_argument(
+        "--infer", metavar="FILE", help="JSON table of in_specs for shard_maps without any"
+    )
     p.add_argument("--text", metavar="FILE", help="also write the program as JAX prints it")
     p = verbs.add_parser(
         "check",
@@ -158,6 +161,8 @@ def _traced(
     mesh: Any,
     in_specs: Any,
 ) -> Exported:
+    table = getattr(options, "infer", None)
+    infer = None if table is None else checkcli.read_json(table)
     try:
         with progress(f"tracing {options.function}"):
             return export(
@@ -168,6 +173,7 @@ def _traced(
                 in_specs=in_specs,
                 include_constants=getattr(options, "include_constants", False),
                 root=options.root,
+                infer=infer,
                 **kwargs,
             )
     except ExportError:

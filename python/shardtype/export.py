@@ -10,7 +10,7 @@ import os
 import platform
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,7 @@ def export(
     in_specs: Any = None,
     include_constants: bool = False,
     root: str | os.PathLike[str] | None = None,
+    infer: Mapping[Any, Sequence[Any]] | None = None,
     **kwargs: Any,
 ) -> Exported:
     """Trace `fn` on `args` and `kwargs` and return the program.
@@ -120,7 +121,9 @@ def export(
     `in_specs` is a dict from argument paths or patterns (`params/**/w`) to specs,
     or a list with one spec, or a tree of specs, per positional argument. A spec
     is a PartitionSpec or its text. `include_constants` writes constants of more
-    than 1 KiB too. Source paths are relative to `root`, the working directory by
+    than 1 KiB too. `infer` gives in_specs to shard_maps without any, of which a
+    recording keeps only the results: {0: [P("X"), P()]}, by their number in the file,
+    one spec an operand. Source paths are relative to `root`, the working directory by
     default.
 
     Raises `Rejected` when JAX refuses the program in mode `native`, `NeedsMesh`
@@ -128,7 +131,7 @@ def export(
     code or JAX raises in a plain trace passes through.
     """
     return program(
-        trace(fn, args, kwargs, mode=mode, mesh=mesh, in_specs=in_specs),
+        trace(fn, args, kwargs, mode=mode, mesh=mesh, in_specs=in_specs, infer=infer),
         include_constants=include_constants,
         root=None if root is None else os.fspath(root),
     )

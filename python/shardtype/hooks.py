@@ -303,6 +303,10 @@ class _Hooks:
             return original(f, **kw)
         marks = MarkedAxes(_axes_of_shard_map(kw))
         infer = kw["in_specs"] is source("shard_map").Infer
+        number = len(self.recorder.infer)
+        if infer and number in self.recorder.table:
+            self.recorder.infer.append({"axis_names": marks})
+            return self._with_table(f, kw, self.recorder.table[number])
         marks.vma_off = not self.recorder.vma and kw["check_vma"]
         if marks.vma_off or infer:
             kw["check_vma"] = False
@@ -321,6 +325,23 @@ class _Hooks:
             )
         kw["axis_names"] = marks
         return original(f, **kw)
+
+    def _with_table(self, f: Any, kw: dict[str, Any], specs: list[Any]) -> Any:
+        """A shard_map whose in_specs the checker has found, one an operand."""
+        tree_util = compat.require_jax().tree_util
+
+        @functools.wraps(f)
+        def mapped(*args: Any) -> Any:
+            tree = tree_util.tree_structure(args)
+            if tree.num_leaves != len(specs):
+                raise ExportError(
+                    f"the table has {len(specs)} specs for a shard_map with"
+                    f" {tree.num_leaves} operands"
+                )
+            given = {**kw, "in_specs": tree_util.tree_unflatten(tree, specs)}
+            return self.shard_map(f, **given)(*args)
+
+        return mapped
 
     def shmap_checks(
         self, mesh: Any, axis_names: Any, in_specs: Any, out_specs: Any, smap: bool

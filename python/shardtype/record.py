@@ -58,14 +58,20 @@ _verdicts: dict[str, str | None] = {}
 
 
 def record(
-    run: Callable[[], Any], axes: dict[str, int], *, markers: bool = True
+    run: Callable[[], Any],
+    axes: dict[str, int],
+    *,
+    markers: bool = True,
+    table: dict[int, list[Any]] | None = None,
 ) -> tuple[Any, Recorder]:
     """Call `run`, which traces, under recording meshes until all axes are known.
 
-    `axes` are the sizes that the user gave. Returns what `run` returned, and what
+    `axes` are the sizes that the user gave, `table` the in_specs of shard_maps
+    without any. Returns what `run` returned, and what
     was recorded beside it. What `run` raises passes through.
     """
-    recorder = Recorder({n: (s, "mesh") for n, s in axes.items()}, markers=markers)
+    sizes = {n: (s, "mesh") for n, s in axes.items()}
+    recorder = Recorder(sizes, markers=markers, table=table or {})
     for _ in range(MAX_ATTEMPTS):
         try:
             out = _attempt(run, recorder)
@@ -97,13 +103,15 @@ def _once_more(
     derivatives, and with shard_map bodies unchecked, if it has such."""
     line = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     if first.vma and first.sizes_read:
-        recorder = Recorder(dict(first.axes), vma=False, markers=first.markers)
+        recorder = Recorder(
+            dict(first.axes), vma=False, markers=first.markers, table=first.table
+        )
         out = _try(run, recorder)
         if out is not None:
             recorder.notes.append(Note("vma", "shard_map", line))
             return out, recorder
     if first.markers and first.marked:
-        recorder = Recorder(dict(first.axes), vma=first.vma, markers=False)
+        recorder = Recorder(dict(first.axes), vma=first.vma, markers=False, table=first.table)
         out = _try(run, recorder)
         if out is not None:
             recorder.unmarked.append(Unmarked("all", f"with markers, tracing fails: {line}"))
@@ -125,7 +133,7 @@ def _try(run: Callable[[], Any], recorder: Recorder) -> Any:
 
 def without_markers(run: Callable[[], Any], recorder: Recorder) -> Any:
     """The jaxpr of the same program with its derivatives traced by JAX."""
-    again = Recorder(dict(recorder.axes), vma=recorder.vma, markers=False)
+    again = Recorder(dict(recorder.axes), vma=recorder.vma, markers=False, table=recorder.table)
     out = _try(run, again)
     return None if out is None else out.jaxpr
 

@@ -91,7 +91,8 @@ class Recorder:
     asked for and the recording mesh lacks; `infer` the real parameters of
     shard_maps without in_specs, by number; `rules` the custom derivative rules of
     equations, by id; `marked` counts the derivatives; `vma` says whether
-    shard_map bodies follow JAX's varying-axes rules.
+    shard_map bodies follow JAX's varying-axes rules; `table` has in_specs for
+    entries of `infer`, one an operand, as the checker found them.
     """
 
     axes: dict[str, tuple[int, str]]
@@ -104,6 +105,7 @@ class Recorder:
     rules: dict[int, Any] = field(default_factory=dict)
     marked: int = 0
     sizes_read: bool = False
+    table: dict[int, list[Any]] = field(default_factory=dict)
 
     def mesh(self) -> Any:
         """The mesh to trace under; one unnamed axis if the program has none."""
@@ -143,5 +145,5 @@ class Recorder:
         """A fresh recorder with the missing axes, for the next attempt."""
         axes = dict(self.axes)
         axes.update({name: (size, "found") for name, size in self.missing.items()})
-        return Recorder(axes, vma=self.vma, markers=self.markers)
+        return Recorder(axes, vma=self.vma, markers=self.markers, table=self.table)
 

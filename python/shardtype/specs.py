@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardtype import compat
@@ -260,6 +260,21 @@ def check_divides(shape: Sequence[Any], spec: Any, mesh: Any) -> None:
                 f"dim {i} has size {shape[i]}, which does not split into {parts}"
                 f" parts over {', '.join(names)}"
             )
+
+
+def infer_table(table: Mapping[Any, Sequence[Any]] | None) -> dict[int, list[Any]]:
+    """Specs by the number of a shard_map; the numbers may be text, as in JSON."""
+    out: dict[int, list[Any]] = {}
+    if table is not None and not isinstance(table, Mapping):
+        raise ExportError('a table of in_specs is written as {"0": ["P(X)"]}')
+    for number, given in (table or {}).items():
+        if not str(number).isdigit() or isinstance(given, str):
+            raise ExportError(
+                f"cannot read '{number}' of the in_specs table: write it as"
+                ' {"0": ["P(X)"]}'
+            )
+        out[int(number)] = [to_spec(s) for s in given]
+    return out
 
 
 # Which spec for which argument?

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -53,12 +53,13 @@ def trace(
     mode: str,
     mesh: Any,
     in_specs: Any,
+    infer: Mapping[Any, Sequence[Any]] | None = None,
 ) -> Trace:
     """Trace in the given mode; see `shardtype.export` for what each means."""
     compat.require_jax()
     _check_arguments(fn, args, kwargs)
     try:
-        return _trace(fn, args, kwargs, mode, mesh, in_specs)
+        return _trace(fn, args, kwargs, mode, mesh, in_specs, infer)
     except ExportError:
         raise
     except Exception as e:
@@ -95,6 +96,7 @@ def _trace(
     mode: str,
     mesh: Any,
     in_specs: Any,
+    infer: Mapping[Any, Sequence[Any]] | None,
 ) -> Trace:
     if mode not in MODES:
         raise ExportError(f"unknown mode '{mode}': use {', '.join(MODES)}")
@@ -112,10 +114,10 @@ def _trace(
         why = record.unsupported()
         if why is not None:
             raise ExportError(f"{why}. Use --mode plain or --mode native")
-        return _record(fn, args, kwargs, mesh, in_specs)
+        return _record(fn, args, kwargs, mesh, in_specs, infer)
     why = record.unsupported()
     if why is None:
-        return _record(fn, args, kwargs, mesh, in_specs)
+        return _record(fn, args, kwargs, mesh, in_specs, infer)
     out = _fall_back(fn, args, kwargs, mesh, in_specs)
     out.notes.insert(0, f"{why}. Falling back to a {out.mode} trace")
     return out
@@ -127,6 +129,7 @@ def _record(
     kwargs: dict[str, Any],
     mesh: Any,
     in_specs: Any,
+    infer: Mapping[Any, Sequence[Any]] | None,
 ) -> Trace:
     jax = compat.require_jax()
     axes = {}
@@ -142,7 +145,7 @@ def _record(
             return _run(fn, structs, keyed, "record", None)
 
         out: Trace
-        out, recorder = record.record(run, axes)
+        out, recorder = record.record(run, axes, table=specs.infer_table(infer))
         if primitives.has_markers(out.jaxpr):
             out.plain = record.without_markers(run, recorder)
     out.recorder = recorder

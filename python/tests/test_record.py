@@ -244,6 +244,27 @@ def test_shard_map_without_in_specs_keeps_its_out_specs():
     assert [n["kind"] for n in data["context"]["record"]["notes"]] == ["infer"]
 
 
+def test_a_table_of_in_specs():
+    def f(x):
+        first = jax.shard_map(lambda t: t[0] * 2 + t[1].sum(), out_specs=P("a"))
+        second = jax.shard_map(body, out_specs=P("a", None))
+        return second(first((x, x)))
+
+    data = data_of(f, X, mesh="a=4", infer={"1": ["P(a)"]})
+    one, two = named(data, "shard_map")
+    assert one["derived"]["infer"]["n"] == 0 and "infer" not in two["derived"]
+    assert two["params"]["in_specs"][0]["spec"]["p"] == [["a"]]
+    data = data_of(f, X, mesh="a=4", infer={0: [P("a"), P()], 1: [P("a")]})
+    one, two = named(data, "shard_map")
+    assert data["context"]["record"]["notes"] == [] and one["params"]["check_vma"] is True
+    inner = data["jaxprs"][one["params"]["jaxpr"]["jaxpr"]]
+    assert [data["types"][t]["shape"] for _, t in inner["invars"]] == [[2, 4], [8, 4]]
+    with pytest.raises(shardtype.ExportError, match="1 specs for a shard_map with 2 operands"):
+        data_of(f, X, infer={0: [P("a")]})
+    with pytest.raises(shardtype.ExportError, match="in_specs table"):
+        data_of(f, X, infer={"x": []})
+
+
 def test_a_body_against_the_rules_is_recorded_unchecked():
     def f(x):
         return jax.shard_map(lambda a: a.sum(), in_specs=P("a"), out_specs=P())(x)
