@@ -292,7 +292,8 @@ static bool loses(TypingContext &cx, const ReductionSets &sets) {
 /// Has a rule said that there is none? One that JAX trips over only in specs
 /// counts, for over Manual axes there are none.
 static bool saysMissing(const Diagnostic &d) {
-  return d.code == diag::RuleMissingUR || d.code == diag::SpecIteration;
+  return d.code == diag::RuleMissingUR || d.code == diag::SpecIteration ||
+         d.code == diag::ConvUnsupported;
 }
 
 FailureOr<ReductionSets> TypingContext::manualSets(
