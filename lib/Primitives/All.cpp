@@ -21,6 +21,7 @@ PrimitiveSet shardtype::allPrimitives() {
   set.add(manualCasts());
   set.add(manualMoves());
   set.add(manualReductions());
+  set.add(markers());
   set.add(random());
   set.add(scatter());
   set.add(selection());

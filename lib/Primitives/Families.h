@@ -22,6 +22,7 @@ ArrayRef<Primitive> loops();
 ArrayRef<Primitive> manualCasts();
 ArrayRef<Primitive> manualMoves();
 ArrayRef<Primitive> manualReductions();
+ArrayRef<Primitive> markers();
 ArrayRef<Primitive> random();
 ArrayRef<Primitive> scatter();
 ArrayRef<Primitive> selection();

@@ -1,0 +1,133 @@
+// Markers.cpp - equations that only recorded programs have: full_like and
+// batch_like. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recorded types have no shardings, so what JAX would copy from a type is
+// written as an equation that says from which value.
+#include "Families.h"
+#include "Shapes.h"
+
+using namespace shardtype;
+
+namespace {
+struct FullLike {
+  DType dtype = DType::F32;
+  bool weak = false;
+  static constexpr auto fields =
+      std::tuple(field("dtype", &FullLike::dtype),
+                 ignored("fill", form::number), field("weak", &FullLike::weak));
+};
+struct BatchLike {
+  static constexpr auto fields = std::tuple();
+};
+} // namespace
+
+//===--- full_like --------------------------------------------------------===//
+
+/// full_like/sharding.2: what is built from a scalar, sets included. Beside
+/// Auto axes JAX's broadcast forgets the sets; of a scalar it is a reshard.
+static LogicalResult fullLikeSets(TypingContext &cx, Sharding &sharding) {
+  bool scalar = sharding.dims.empty();
+  const Mesh &mesh = cx.context().meshOrEmpty(sharding.mesh);
+  if (!scalar && !mesh.axesOf(AxisType::Auto).empty()) {
+    sharding = withoutSets(sharding);
+    return success();
+  }
+  if (sharding.unreduced.empty() || sharding.kind == ReductionKind::Sum ||
+      sharding.kind == ReductionKind::None)
+    return success();
+  if (scalar) // full_like/reduction.1
+    return cx
+        .error(diag::ReshardMoreUnreduced, str(sharding.kind),
+               str(cx.context(), sharding.mesh, sharding.unreduced))
+        .mark(0);
+  return cx.error(diag::OutUnreducedKind, str(sharding.kind), cx.name())
+      .mark(0); // full_like/reduction.1
+}
+
+/// JAX broadcasts a scalar to the shape with the operand's sharding.
+static LogicalResult fullLikeType(TypingContext &cx) {
+  const auto &p = cx.params<FullLike>();
+  if (!cx.operand(0).isArray())
+    return cx
+        .error(diag::DTypeMismatch, "'full_like' takes an array, but its "
+                                    "operand is " +
+                                        cx.arg(cx.operandId(0)))
+        .mark(0);
+  if (failed(cx.checkContextMesh()))
+    return failure();
+  Sharding sharding = replicated(cx.ruleMesh(), cx.shape(0).size());
+  if (cx.rulesApply()) {
+    sharding = placed(cx, 0); // full_like/sharding.1
+    if (failed(fullLikeSets(cx, sharding)))
+      return failure();
+  }
+  ManualAxisType manual; // full_like/varying.1
+  if (cx.options().vma == Vma::On)
+    manual.varying = cx.operand(0).manual.varying;
+  cx.setManual(manual);
+  FailureOr<TypeId> type =
+      cx.makeType(cx.shape(0), p.dtype, sharding, p.weak); // full_like/type.1
+  if (failed(type))
+    return failure();
+  return setResults(cx, *type);
+}
+
+//===--- batch_like -------------------------------------------------------===//
+
+static FailureOr<Shape> batchShape(TypingContext &cx) {
+  if (cx.shape(1).empty())
+    return cx
+        .error(diag::ShapeMismatch, // batch_like/shape.1
+               "operand 1 has no dim 0 to take the size from")
+        .mark(1);
+  Shape shape(cx.shape(0).begin(), cx.shape(0).end());
+  shape.insert(shape.begin(), cx.shape(1).front());
+  return shape;
+}
+
+/// An axis on the new dim and on one of x's is refused by whoever calls this:
+/// JAX refuses such operands of vmap.
+static FailureOr<Sharding> batchSharding(TypingContext &cx) {
+  Sharding sharding = placed(cx, 0); // batch_like/sharding.1
+  sharding.dims.insert(sharding.dims.begin(), cx.sharding(1).dims.front());
+  return sharding;
+}
+
+static DimMap batchDims(TypingContext &cx) {
+  DimMap map;
+  DimMap::Dims &x = map.operands.emplace_back();
+  DimMap::Dims &like = map.operands.emplace_back();
+  DimMap::Dims &result = map.results.emplace_back();
+  like.resize(cx.shape(1).size());
+  like[0] = addFactor(map, FactorRole::Pass, cx.shape(1).front());
+  result.push_back(like[0]);
+  for (int64_t size : cx.shape(0)) {
+    x.push_back(addFactor(map, FactorRole::Pass, size));
+    result.push_back(x.back());
+  }
+  return map;
+}
+
+//===--- Rows -------------------------------------------------------------===//
+
+static const Primitive Rows[] = {
+    {.info = {"full_like", schemaOf<FullLike>},
+     .decode = decodeFor<FullLike, 1>,
+     .dims = unaryDims,
+     .linearity = {},
+     .open = OpenRule::Pointwise, // full_like/open.1
+     .type = Custom{fullLikeType}},
+    {.info = {"batch_like", schemaOf<BatchLike>},
+     .decode = decodeFor<BatchLike, 2>,
+     .dims = batchDims,
+     .linearity = {Linearity::Jointly, 1},
+     .open = OpenRule::Opaque,
+     .type = Standard{.shape = batchShape,
+                      .dtype = dtype::operand,
+                      .weak = weak::first,
+                      .sharding = batchSharding,
+                      .reduction = reduction::passAnyKind,
+                      .memory = memory::operand,
+                      .varying = varying::operand}}};
+
+ArrayRef<Primitive> shardtype::markers() { return Rows; }
