@@ -9,9 +9,10 @@ using namespace shardtype;
 std::vector<Val> Engine::runEntry(ArrayRef<Val> arguments) {
   JaxprId id = program_.entry.jaxpr;
   MeshId mesh = meshes().now();
-  if (!meshes().retyped() && program_.jaxpr(id).mesh.valid())
-    mesh = meshes().rewrite(program_.jaxpr(id).mesh);
   out_.mesh = mesh;
+  // What its equations have unless they say otherwise; most may be of a region.
+  if (program_.jaxpr(id).mesh.valid())
+    mesh = meshes().rewrite(program_.jaxpr(id).mesh);
   out_.entryInstance =
       runInstance(id, arguments, {mesh, false, entryVma(id, mesh)}, {});
   return instanceResults_[out_.entryInstance.index()].vals;
@@ -98,14 +99,17 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
   Surroundings where = {bodyMesh, running_.backward, vma.value_or(typing_.vma)};
   SmallVector<Val, 16> vals;
+  bool retyped = typing_.retyped || inputs.retyped;
   SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(),
-                                   static_cast<uint32_t>(where.vma) << 1 |
+                                   static_cast<uint32_t>(where.vma) << 2 |
+                                       (retyped ? 2u : 0u) |
                                        (where.backward ? 1u : 0u)};
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     Val val;
     // What recorded types do not say is in the arguments.
     bool takesArgs = where.vma == Vma::Infer && i < args.size();
-    if (TypeId recorded = binder(id, i); recorded.valid() && !takesArgs) {
+    TypeId recorded = retyped ? TypeId() : binder(id, i);
+    if (recorded.valid() && !takesArgs) {
       if (program_.fromText && i < args.size())
         recorded = withKindOf(context_, recorded, args[i].type);
       val = Val(recorded, 0);
@@ -125,7 +129,9 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   uint32_t found = instanceTable_.find(key, hash);
   InstanceId instance(found);
   if (found == WordTable::None) {
+    std::swap(typing_.retyped, retyped);
     instance = runInstance(id, vals, where, inputs);
+    std::swap(typing_.retyped, retyped);
     instanceTable_.insert(key, hash, instance.raw());
   }
   running_.bodies.push_back({EqnId(), id, instance, inputs});

@@ -1,6 +1,7 @@
 // Check.cpp - types every equation of a program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Arguments.h"
+#include "ContextMeshes.h"
 #include "shardtype/IR/Verifier.h"
 
 using namespace shardtype;
@@ -84,6 +85,8 @@ CheckedProgram shardtype::check(const Program &program,
     out.argumentTypes.push_back(argument.type());
   if (meshes.retyped() && !hasTracedShardings(program, meshes, arguments))
     engine.doubtBackward();
+  else if (!meshes.retyped())
+    checkContextMeshes(program, findings);
   std::vector<Val> results = engine.runEntry(arguments);
   out.typed = engine.typedEquations();
   takeResults(engine, results, findings);

@@ -1,6 +1,7 @@
 // Choices.cpp - `--choose`: another way out than the first.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Findings.h"
+#include "shardtype/Rules/Helpers.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
@@ -40,30 +41,43 @@ void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
                            Diagnostic &d) {
   if (d.fixes.empty())
     return;
-  for (unsigned i = 0; i < out_.options.choices.size(); ++i) {
-    const Choice &choice = out_.options.choices[i];
-    if (!fits(choice, d))
-      continue;
-    if (d.mended()) {
+  SmallVector<unsigned, 4> all, operands;
+  for (unsigned i = 0; i < out_.options.choices.size(); ++i)
+    if (fits(out_.options.choices[i], d)) {
+      all.push_back(i);
+      if (out_.options.choices[i].operand >= 0)
+        operands.push_back(i);
+    }
+  // structure/choose.3: together if that is legal, else each by itself, for
+  // several equations can be at one place.
+  if (all.size() > 1 && !operands.empty() && choose(engine, frame, id, all, d))
+    return;
+  if (operands.size() > 1 && operands.size() < all.size() &&
+      choose(engine, frame, id, operands, d))
+    return;
+  for (unsigned i : all)
+    if (d.mended())
       choiceMisses_[i] = "another choice has mended the error there";
-      continue;
-    }
-    std::string miss;
-    bool chosen = choice.operand < 0
-                      ? chooseResult(engine, frame, id, choice, d, miss)
-                      : chooseOperand(engine, frame, id, choice, d, miss);
-    if (chosen) {
-      ++choiceUses_[i];
-      mend(choice, d);
-    } else if (choiceMisses_[i].empty()) {
-      choiceMisses_[i] = miss;
-    }
-  }
+    else
+      choose(engine, frame, id, i, d);
 }
 
-static void takeOnly(Diagnostic &d, const Fix &chosen) {
-  for (Fix &fix : d.fixes)
-    fix.assumed = fix.chosen = &fix == &chosen;
+/// Makes these choices for one equation; false: they have been missed.
+bool Findings::choose(Engine &engine, ActiveFrame &frame, EqnId id,
+                      ArrayRef<unsigned> choices, Diagnostic &d) {
+  std::string miss;
+  const Choice *first = &out_.options.choices[choices.front()];
+  bool chosen = choices.size() == 1 && first->operand < 0
+                    ? chooseResult(engine, frame, id, *first, d, miss)
+                    : chooseOperands(engine, frame, id, choices, d, miss);
+  for (unsigned i : choices)
+    if (chosen) {
+      ++choiceUses_[i];
+      mend(out_.options.choices[i], d);
+    } else if (choices.size() == 1 && choiceMisses_[i].empty()) {
+      choiceMisses_[i] = miss;
+    }
+  return chosen;
 }
 
 /// structure/choose.2: what was chosen counts as if it were written.
@@ -73,6 +87,32 @@ void Findings::mend(const Choice &choice, Diagnostic &d) {
   d.notes.push_back({"mended by " + origin + ", as if " +
                          str(context_, choice.spec) + " were written here",
                      StackId()});
+}
+
+static void takeOnly(Diagnostic &d, const Fix &chosen) {
+  for (Fix &fix : d.fixes)
+    fix.assumed = fix.chosen = &fix == &chosen;
+}
+
+/// Exactly these fixes are taken.
+static void takeOnly(Diagnostic &d, ArrayRef<Fix> chosen) {
+  unsigned group = 0;
+  for (Fix &fix : d.fixes) {
+    fix.assumed = fix.chosen = false;
+    group = std::max(group, fix.group);
+  }
+  for (const Fix &want : chosen) {
+    auto same = llvm::find_if(d.fixes, [&](const Fix &known) {
+      return known.operand == want.operand && known.type == want.type &&
+             known.group == 0;
+    });
+    if (chosen.size() > 1 || same == d.fixes.end()) {
+      d.fixes.push_back(want);
+      d.fixes.back().group = chosen.size() > 1 ? group + 1 : 0;
+      same = d.fixes.end() - 1;
+    }
+    same->assumed = same->chosen = true;
+  }
 }
 
 /// The values of an equation's operands.
@@ -101,7 +141,7 @@ static void takeOver(Engine &engine, ActiveFrame &frame, EqnId id,
 static void keepCarries(Engine &engine, ActiveFrame &frame, EqnId id) {
   takeOver(engine, frame, id,
            engine.rerun(id, operandVals(engine, frame, id), frame,
-                        /*keepCarries=*/true));
+                        Engine::Rerun::KeepCarries));
 }
 
 bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
@@ -114,7 +154,8 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
     const Type &type = context_.type(fix.type);
     auto wanted =
         resolve(context_, choice.spec, type.sharding.mesh, type.rank());
-    if (fix.operand < 0 && wanted && *wanted == type.sharding) {
+    // With operands to be resharded as well, it is no choice by itself.
+    if (fix.operand < 0 && !fix.group && wanted && *wanted == type.sharding) {
       takeOnly(d, fix);
       const Eqn &eqn = program_.eqn(id);
       if (fix.bodyResult >= 0)
@@ -122,54 +163,108 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
       frame.val(program_.result(eqn, fix.result)) = Val(fix.type, 0);
       return true;
     }
-    if (fix.operand < 0)
+    if (fix.operand < 0 && !fix.group)
       list += (list.empty() ? "" : ", ") + fix.spec;
   }
   miss = str(context_, choice.spec) + " is none of the choices there: " + list;
   return false;
 }
 
-bool Findings::chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
-                             const Choice &choice, Diagnostic &d,
-                             std::string &miss) {
-  const Eqn &eqn = program_.eqn(id);
+/// An operand as chosen; nothing: it cannot be so, and `miss` says why.
+static std::optional<TypeId> chosenType(Engine &engine, const Choice &choice,
+                                        ArrayRef<Val> operands, MeshId mesh,
+                                        std::string &miss) {
+  Context &cx = engine.context();
   unsigned at = choice.operand;
   miss = "there is no array operand " + std::to_string(at) + " there";
-  if (at >= eqn.numOperands)
-    return false;
-  SmallVector<Val, 8> operands = operandVals(engine, frame, id);
-  const Type type = context_.type(operands[at].type());
-  if (!type.isArray())
-    return false;
-  MeshId mesh = type.sharding.hasMesh() ? type.sharding.mesh
-                                        : engine.contextMesh(frame.mesh, eqn);
-  auto wanted = resolve(context_, choice.spec, mesh, type.rank());
-  miss = str(context_, choice.spec) + " is no sharding of operand " +
-         std::to_string(at) + ", " + str(context_, operands[at].type());
-  if (!wanted || checkDivisible(context_, *wanted, type.shape))
-    return false;
+  if (at >= operands.size())
+    return std::nullopt;
   TypeId before = operands[at].type();
-  TypeId after = context_.withSharding(before, *wanted);
-  operands[at] = Val(after, 0);
-  Outcome outcome = engine.rerun(id, operands, frame);
-  miss = "with operand " + std::to_string(at) + " as " +
-         str(context_, choice.spec) + " there is still an error";
-  if (outcome.is(Outcome::Failed))
+  const Type type = cx.type(before);
+  if (!type.isArray())
+    return std::nullopt;
+  auto wanted =
+      resolve(cx, choice.spec,
+              type.sharding.hasMesh() ? type.sharding.mesh : mesh, type.rank());
+  miss = str(cx, choice.spec) + " is no sharding of operand " +
+         std::to_string(at) + ", " + str(cx, before);
+  if (!wanted || checkDivisible(cx, *wanted, type.shape))
+    return std::nullopt;
+  miss = "operand " + std::to_string(at) + ", " + str(cx, before) +
+         ", cannot be resharded to " + str(cx, choice.spec);
+  if (refusedReshard(cx, type.sharding, *wanted))
+    return std::nullopt;
+  return cx.withSharding(before, *wanted);
+}
+
+static Fix operandFix(Context &cx, unsigned operand, TypeId before,
+                      TypeId after) {
+  Fix fix;
+  fix.operand = operand;
+  fix.type = after;
+  fix.spec = str(cx, toSpec(cx, cx.type(after).sharding));
+  fix.code = "reshard({0}, " + fix.spec + ")";
+  fix.communication = reshardCost(cx, before, after);
+  return fix;
+}
+
+/// The result that is chosen beside operands, among what the row offers for
+/// these.
+static const Fix *chosenResult(Engine &engine, const Choice &choice,
+                               const Outcome &outcome) {
+  Context &cx = engine.context();
+  for (const Diagnostic &d : engine.findingsOf(outcome))
+    for (const Fix &fix : d.fixes) {
+      if (fix.operand >= 0 || fix.bodyResult >= 0 || fix.group ||
+          !fix.type.valid() || !cx.type(fix.type).isArray())
+        continue;
+      const Type &type = cx.type(fix.type);
+      auto wanted = resolve(cx, choice.spec, type.sharding.mesh, type.rank());
+      if (wanted && *wanted == type.sharding)
+        return &fix;
+    }
+  return nullptr;
+}
+
+bool Findings::chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
+                              ArrayRef<unsigned> choices, Diagnostic &d,
+                              std::string &miss) {
+  const Eqn &eqn = program_.eqn(id);
+  MeshId mesh = engine.contextMesh(frame.mesh, eqn);
+  SmallVector<Val, 8> operands = operandVals(engine, frame, id);
+  SmallVector<Fix, 4> fixes;
+  const Choice *result = nullptr;
+  for (unsigned i : choices) {
+    const Choice &choice = out_.options.choices[i];
+    if (choice.operand < 0) {
+      result = &choice;
+      continue;
+    }
+    std::optional<TypeId> after =
+        chosenType(engine, choice, operands, mesh, miss);
+    if (!after)
+      return false;
+    miss = "operand " + std::to_string(choice.operand) + " is chosen twice";
+    if (llvm::any_of(fixes, [&](const Fix &fix) {
+          return fix.operand == choice.operand;
+        }))
+      return false;
+    fixes.push_back(operandFix(context_, choice.operand,
+                               operands[choice.operand].type(), *after));
+    operands[choice.operand] = Val(*after, 0);
+  }
+  Outcome outcome =
+      engine.rerun(id, operands, frame, Engine::Rerun::OtherOperands);
+  const Fix *said = result ? chosenResult(engine, *result, outcome) : nullptr;
+  miss = "with operand " + std::to_string(fixes.front().operand) + " as " +
+         fixes.front().spec + " there is still an error";
+  if (outcome.is(Outcome::Failed) != (said != nullptr) || (result && !said))
     return false;
   takeOver(engine, frame, id, outcome);
-  Fix fix;
-  fix.operand = at;
-  fix.type = after;
-  fix.spec = str(context_, toSpec(context_, *wanted));
-  fix.code = "reshard({0}, " + fix.spec + ")";
-  fix.communication = reshardCost(context_, before, after);
-  auto same = llvm::find_if(d.fixes, [&](const Fix &known) {
-    return known.operand == fix.operand && known.type == fix.type;
-  });
-  if (same == d.fixes.end()) {
-    d.fixes.push_back(std::move(fix));
-    same = d.fixes.end() - 1;
+  if (said) {
+    frame.val(program_.result(eqn, said->result)) = Val(said->type, 0);
+    fixes.push_back(*said);
   }
-  takeOnly(d, *same);
+  takeOnly(d, ArrayRef<Fix>(fixes));
   return true;
 }

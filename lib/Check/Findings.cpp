@@ -88,6 +88,14 @@ static std::string placeOf(const Program &program, StackId stack,
 
 //===--- Findings of rules ------------------------------------------------===//
 
+/// Is this the body of a loop, or in one?
+static bool isRepeated(const ActiveFrame &frame) {
+  for (const ActiveFrame *at = &frame; at; at = at->parent)
+    if (at->inputs.repeated)
+      return true;
+  return false;
+}
+
 bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
                       const Outcome &outcome, uint32_t flags) {
   bool lenient = flags & Val::Guess;
@@ -119,6 +127,9 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     d.stack = stack(frame, id);
     applyChoice(engine, frame, id, d);
     allMended &= d.level != Level::Error;
+    if (isRepeated(frame))
+      for (Fix &fix : d.fixes)
+        fix.perTrip = true;
     for (const Fix &fix : d.fixes)
       if (fix.assumed) {
         if (!fix.chosen)
@@ -169,14 +180,26 @@ void Findings::assumeRecorded(Engine &engine, EqnId id, Diagnostic &d) {
   if (engine.meshes().retyped())
     return;
   const Eqn &eqn = program_.eqn(id);
-  for (Fix &fix : d.fixes) {
-    if (fix.operand >= 0 || fix.bodyResult >= 0 ||
+  bool any = false;
+  const Fix *wanted = nullptr;
+  for (const Fix &fix : d.fixes) {
+    if (fix.operand >= 0 || fix.bodyResult >= 0 || !fix.type.valid() ||
         static_cast<unsigned>(fix.result) >= eqn.numResults)
       continue;
     TypeId recorded = program_.var(program_.result(eqn, fix.result)).type;
-    if (recorded.valid())
-      fix.assumed = fix.type.valid() && typematch(context_, fix.type, recorded);
+    if (!recorded.valid())
+      continue;
+    any = true;
+    if (typematch(context_, fix.type, recorded) && (!wanted || fix.assumed))
+      wanted = &fix;
   }
+  if (!any || (wanted && wanted->assumed))
+    return;
+  // With a result, what goes with it; operands alone stand or fall by theirs.
+  unsigned group = wanted ? wanted->group : 0;
+  for (Fix &fix : d.fixes)
+    if (wanted || fix.operand < 0)
+      fix.assumed = &fix == wanted || (group && fix.group == group);
 }
 
 void Findings::binderMismatch(Engine &engine, ActiveFrame &frame, EqnId id,

@@ -72,9 +72,12 @@ private:
   void applyChoice(Engine &engine, ActiveFrame &frame, EqnId id, Diagnostic &d);
   bool chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
                     const Choice &choice, Diagnostic &d, std::string &miss);
-  bool chooseOperand(Engine &engine, ActiveFrame &frame, EqnId id,
-                     const Choice &choice, Diagnostic &d, std::string &miss);
   void mend(const Choice &choice, Diagnostic &d);
+  bool choose(Engine &engine, ActiveFrame &frame, EqnId id,
+              ArrayRef<unsigned> choices, Diagnostic &d);
+  bool chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
+                      ArrayRef<unsigned> choices, Diagnostic &d,
+                      std::string &miss);
   bool fits(const Choice &choice, const Diagnostic &d) const;
 
   const Program &program_;

@@ -6,12 +6,13 @@ using namespace shardtype;
 
 // structure/python.1: only what primitives decide can be found again.
 
-/// The mesh a trace was made under: its context's, else the first one that an
-/// argument's type names.
+/// The mesh a trace was made under: its context's, else the one that most of
+/// its equations have (which may be that of a region), else the first one that
+/// an argument's type names.
 static MeshId meshOfTrace(const Program &program) {
   Context &cx = program.context();
   const Jaxpr &jaxpr = program.jaxpr(program.entry.jaxpr);
-  for (MeshId mesh : {jaxpr.mesh, program.contextMeshAtTop})
+  for (MeshId mesh : {program.contextMeshAtTop, jaxpr.mesh})
     if (MeshId id = cx.forTypes(mesh); id.valid())
       return id;
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {

@@ -40,6 +40,7 @@ private:
   void reportSarif();
   int verifyAll();
   int fixAll();
+  bool staysTyped(StringRef bytes);
   bool isList() const { return jobs_.size() > 1 || options_.split; }
 
   const Options &options_;
@@ -208,6 +209,28 @@ static unsigned unfixed(const DiagnosticList &diagnostics) {
   });
 }
 
+/// Checks what is about to be written, with the types it says it has; if there
+/// are errors, reports them.
+bool Run::staysTyped(StringRef bytes) {
+  Job &job = jobs_.emplace_back();
+  job.input.name = "the program with the fixes";
+  job.program = loadProgram(context_, bytes, job.input.name, primitives_,
+                            job.inputErrors, limitsOf(options_));
+  if (job.program) {
+    CheckOptions plain = check_;
+    plain.mesh = MeshId();
+    plain.in.clear();
+    plain.out.clear();
+    plain.choices.clear();
+    job.checked = shardtype::check(*job.program, primitives_, plain);
+    applyLevels(job.checked->diagnostics, *job.program, levels_);
+  }
+  if (job.exitCode() == 0)
+    return true;
+  reportText(job, streams_.err);
+  return false;
+}
+
 int Run::fixAll() {
   const Job &job = jobs_.front();
   if (job.usable() && isOutputAnInput(options_) && job.program->fromText) {
@@ -231,6 +254,11 @@ int Run::fixAll() {
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   writeJson(os, fixed);
+  if (!staysTyped(bytes)) {
+    streams_.err << "shardtype: with these fixes the program has other errors; "
+                    "nothing was written\n";
+    return 1;
+  }
   if (failed(writeOutput(options_.output, bytes, streams_)))
     return 2;
   for (const MadeChoice &choice : made)

@@ -9,9 +9,11 @@
 
 using namespace shardtype;
 
+/// `placed`: the mesh whose devices are meant, if it has the type's axes.
 static int printShown(const Options &options, Streams streams,
-                      const Context &context, TypeId type) {
-  ShardTable table = shardTable(context, type);
+                      const Context &context, TypeId type,
+                      MeshId placed = MeshId()) {
+  ShardTable table = shardTable(context, type, placed);
   PictureOptions picture;
   picture.ascii = options.ascii;
   if (options.format == OutputFormat::Json) {
@@ -143,7 +145,8 @@ static int showValue(const Options &options, Streams streams, StringRef path,
                    "them), a result or a variable of the outermost jaxpr\n";
     return 2;
   }
-  int code = printShown(options, streams, context, found.type);
+  int code =
+      printShown(options, streams, context, found.type, program->concreteMesh);
   if (code == 0 && !checked.ok()) {
     streams.err
         << "shardtype show: the program has errors (`shardtype check`); "

@@ -88,6 +88,7 @@ Program Program::clone() const {
   copy.primitives = primitives;
   copy.entry = entry;
   copy.contextMeshAtTop = contextMeshAtTop;
+  copy.concreteMesh = concreteMesh;
   copy.file = file;
   copy.formatMinor = formatMinor;
   copy.fromText = fromText;

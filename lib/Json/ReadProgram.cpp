@@ -229,9 +229,13 @@ void ProgramReader::readEntry(Ref value) {
 }
 
 void ProgramReader::readContext(Ref value) {
-  Fields fields(value, {"mesh"});
+  Fields fields(value, {"mesh", "concrete_mesh"});
   if (Ref mesh = fields.getIfNotNull("mesh"))
     tables_.program.contextMeshAtTop = tables_.mesh(mesh);
+  if (Ref mesh = fields.getIfNotNull("concrete_mesh"))
+    tables_.program.concreteMesh = tables_.mesh(mesh);
+  if (fields.get("concrete_mesh"))
+    fields.keep("concrete_mesh");
   tables_.program.contextExtra = fields.extra().str();
 }
 

@@ -65,13 +65,12 @@ TypeId shardtype::withLeadingDim(Context &cx, TypeId id, int64_t size) {
   return cx.intern(type);
 }
 
-bool shardtype::differInSharding(const Context &cx, TypeId a, TypeId b) {
-  const Type &ta = cx.type(a), &tb = cx.type(b);
+bool shardtype::differInSharding(Context &cx, TypeId from, TypeId to) {
+  const Type &ta = cx.type(from), &tb = cx.type(to);
   return ta.isArray() && tb.isArray() && ta.dtype == tb.dtype &&
          ta.shape == tb.shape && ta.memory == tb.memory &&
          ta.manual == tb.manual && ta.sharding.mesh == tb.sharding.mesh &&
-         (ta.sharding.kind == tb.sharding.kind ||
-          ta.sharding.unreduced.empty() || tb.sharding.unreduced.empty());
+         !refusedReshard(cx, ta.sharding, tb.sharding);
 }
 
 //===--- States over Manual axes ------------------------------------------===//
@@ -326,6 +325,7 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
   end.code = "return reshard(..., " + end.spec + ") from the body";
   end.communication = reshardCost(types, m.out, m.in);
   end.times = loop.trips;
+  end.perTrip = true;
   end.assumed = !startFirst;
   start.type = m.start;
   start.operand = m.carry.operand;
@@ -415,6 +415,18 @@ void shardtype::inferCarries(TypingContext &cx, LoopBody &loop) {
   }
 }
 
+/// Do recorded types of the loop's results, which stand, say that a carry
+/// leaves as it enters?
+static bool recordedAsEntered(TypingContext &cx, ArrayRef<Mismatch> all) {
+  if (cx.options().retyped)
+    return false;
+  return llvm::any_of(all, [&](const Mismatch &m) {
+    TypeId recorded = cx.recordedResult(m.carry.result);
+    return recorded.valid() && m.fixable &&
+           typematch(cx.context(), recorded, m.in);
+  });
+}
+
 /// Reports carries that do not match and brings `results` in line with the way
 /// out that is assumed: the one that sends less over all trips, for all carries
 /// the same (loop/carry.3).
@@ -441,14 +453,16 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
     startSent =
         addAmounts(startSent, totalSent(reshardCost(types, m.in, m.start)));
   }
-  bool startFirst =
-      !started.empty() && startSent <= endSent && !cx.options().keepCarries;
+  bool startFirst = !started.empty() && startSent <= endSent &&
+                    !cx.options().keepCarries &&
+                    !recordedAsEntered(cx, mismatches);
   for (const Mismatch &m : mismatches)
     reportCarry(cx, loop, found.body, m, startFirst);
   if (startFirst) {
     found.args = started;
-    found.body =
-        cx.host().typeBody(loop.jaxpr, started, cx.mesh(), loop.inputs);
+    BodyInputs inputs = loop.inputs;
+    inputs.retyped = true;
+    found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(), inputs);
     found.results.assign(found.body.results.begin(), found.body.results.end());
     return;
   }
@@ -459,6 +473,7 @@ static void settleCarries(TypingContext &cx, const LoopBody &loop,
 
 LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
   LoopResults found;
+  loop.inputs.repeated = true;
   // structure/open.4: what a loop starts from is not open to its body.
   for (Carry &carry : loop.carries) {
     carry.built = loop.args[carry.input].open;
@@ -487,7 +502,7 @@ LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
       mismatches.push_back({carry,
                             in,
                             out.type,
-                            differInSharding(cx.context(), in, out.type),
+                            differInSharding(cx.context(), out.type, in),
                             {},
                             {},
                             {}});

@@ -28,8 +28,9 @@ LogicalResult callTypes(TypingContext &cx, JaxprId body, ArrayRef<Typed> args,
 TypeId withoutLeadingDim(Context &cx, TypeId type);
 TypeId withLeadingDim(Context &cx, TypeId type, int64_t size);
 
-/// Do two types differ in nothing but their shardings on one mesh?
-bool differInSharding(const Context &cx, TypeId a, TypeId b);
+/// Do two types differ in nothing but their shardings on one mesh, so that a
+/// reshard makes one from the other?
+bool differInSharding(Context &cx, TypeId from, TypeId to);
 /// The type that both can be cast to, if they differ in nothing but the axes
 /// they vary over (R may become V); invalid: there is none.
 TypeId joinVarying(Context &cx, TypeId a, TypeId b);

@@ -53,8 +53,8 @@ static LogicalResult checkDistinct(TypingContext &cx, const DotSides &sides,
       if (both.empty())
         continue;
       uint8_t axis = both.list().front();
-      ErrorBuilder error =
-          cx.error(diag::IllegalResult, AxisSet::of(axis), a, b, result);
+      ErrorBuilder error = cx.error(diag::IllegalResult, AxisSet::of(axis), a,
+                                    b, cx.illegalResult(result));
       markDim(sides, b, markDim(sides, a, error));
       offerDotDistinct(cx, sides, error);
       return error;

@@ -247,6 +247,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
   loop.jaxpr = p.body;
   loop.trips = 1;
   loop.inputs = {0, 0, static_cast<int>(condConsts)};
+  BodyInputs condInputs = {condConsts, 0, static_cast<int>(bodyConsts), true};
   bool reported = false;
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
     Typed arg = cx.operandTyped(i);
@@ -265,8 +266,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
   if (cx.options().vma == Vma::Infer)
     inferWhile(cx, condArgs, loop);
   TypingHost::Body cond =
-      cx.host().typeBody(p.cond, condArgs, cx.mesh(),
-                         {condConsts, 0, static_cast<int>(bodyConsts)});
+      cx.host().typeBody(p.cond, condArgs, cx.mesh(), condInputs);
   reported |= failed(checkPredicate(cx, cond.results[0].type));
   LoopResults found = typeLoop(cx, std::move(loop));
   // A carry that starts or goes on otherwise does so for the condition too.
@@ -276,9 +276,9 @@ static LogicalResult whileTypes(TypingContext &cx) {
     restarted |= arg.type != now.type;
     arg = now;
   }
+  condInputs.retyped = true;
   if (restarted)
-    cond = cx.host().typeBody(p.cond, condArgs, cx.mesh(),
-                              {condConsts, 0, static_cast<int>(bodyConsts)});
+    cond = cx.host().typeBody(p.cond, condArgs, cx.mesh(), condInputs);
   for (unsigned i = 0; i < results; ++i)
     cx.setResult(i, found.results[i].type, found.results[i].open);
   checkCondition(cx, cond.results[0].type);

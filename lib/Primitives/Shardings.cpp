@@ -54,24 +54,18 @@ static LogicalResult onlyArrays(TypingContext &cx) {
 
 /// What partial results can become.
 static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
-  Sharding from = cx.sharding(0);
-  if (from.mesh != to.mesh)
-    from = onMesh(cx.context(), from, to.mesh);
-  ReductionKind own = cx.sharding(0).kind;
-  bool isSum = to.kind == ReductionKind::None || to.kind == ReductionKind::Sum;
-  AxisSet more = to.unreduced - from.unreduced;
-  if (!isSum && !more.empty()) // reshard/reduction.1
-    return cx
-        .error(diag::ReshardMoreUnreduced, str(to.kind),
-               str(cx.context(), to.mesh, more))
+  const Sharding &from = cx.sharding(0);
+  std::optional<diag::Code> refused = refusedReshard(cx.context(), from, to);
+  if (!refused)
+    return success();
+  if (*refused == diag::ReshardKind)
+    return cx.error(*refused, str(from.kind), str(to.kind))
         .mark(0)
         .markParam("dst_sharding");
-  if (own != ReductionKind::None && to.kind != ReductionKind::None &&
-      own != to.kind) // reshard/reduction.2
-    return cx.error(diag::ReshardKind, str(own), str(to.kind))
-        .mark(0)
-        .markParam("dst_sharding");
-  return success();
+  AxisSet more = to.unreduced - onMesh(cx.context(), from, to.mesh).unreduced;
+  return cx.error(*refused, str(to.kind), str(cx.context(), to.mesh, more))
+      .mark(0)
+      .markParam("dst_sharding");
 }
 
 static FailureOr<Sharding> destination(TypingContext &cx) {

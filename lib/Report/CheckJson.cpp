@@ -100,6 +100,10 @@ void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
     json_.attribute("assumed", fix.assumed);
     if (fix.chosen)
       json_.attribute("chosen", true);
+    if (fix.group)
+      json_.attribute("together", fix.group);
+    if (fix.perTrip)
+      json_.attribute("per_trip", true);
     json_.attributeObject("edit", [&] {
       json_.attribute("text", utf8(fixCode(program_, names_, d, fix)));
     });

@@ -140,6 +140,13 @@ void TextReport::note(const DiagNote &note) {
   os_ << '\n';
 }
 
+/// Has the next fix to be made together with this one?
+static bool hasNextInGroup(const Diagnostic &d, const Fix &fix) {
+  const Fix *next = &fix + 1;
+  return fix.group && next != d.fixes.data() + d.fixes.size() &&
+         next->group == fix.group;
+}
+
 void TextReport::fix(const Diagnostic &d, const Fix &fix) {
   os_.indent(gutter_ + 1) << "= help: ";
   if (fix.type.valid()) {
@@ -150,6 +157,10 @@ void TextReport::fix(const Diagnostic &d, const Fix &fix) {
   } else {
     os_ << describe(fix.communication, false);
   }
+  if (fix.perTrip && !fix.communication.empty())
+    os_ << " per trip";
+  if (hasNextInGroup(d, fix))
+    os_ << ", with the next";
   os_ << (fix.chosen    ? " (chosen)\n"
           : fix.assumed ? " (assumed from here on)\n"
                         : "\n");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Rules/Helpers.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace shardtype;
 
@@ -131,6 +132,20 @@ FailureOr<ReductionSets> reduction::refuseMissing(TypingContext &cx,
 
 //===--- Checks and fixes rules share -------------------------------------===//
 
+std::optional<diag::Code> shardtype::refusedReshard(Context &cx, Sharding from,
+                                                    const Sharding &to) {
+  ReductionKind own = from.kind;
+  if (from.mesh != to.mesh)
+    from = onMesh(cx, from, to.mesh);
+  bool isSum = to.kind == ReductionKind::None || to.kind == ReductionKind::Sum;
+  if (!isSum && !(to.unreduced - from.unreduced).empty()) // reshard/reduction.1
+    return diag::ReshardMoreUnreduced;
+  if (own != ReductionKind::None && to.kind != ReductionKind::None &&
+      own != to.kind) // reshard/reduction.2
+    return diag::ReshardKind;
+  return std::nullopt;
+}
+
 Sharding shardtype::withoutUnreduced(Sharding sharding) {
   sharding.unreduced = {};
   sharding.kind = ReductionKind::None;
@@ -170,6 +185,25 @@ LogicalResult shardtype::refuseSpecSets(TypingContext &cx, unsigned operand) {
       .fixOperand(operand, withoutSets(s));
 }
 
+/// The other way out: a result that is longer on this dim, by as little as
+/// makes it divide. That is another program, so the text alone is offered.
+static ErrorBuilder &offerPadded(TypingContext &cx, const Sharding &sharding,
+                                 ArrayRef<int64_t> shape, unsigned dim,
+                                 ErrorBuilder &error) {
+  int64_t parts = cx.context().mesh(sharding.mesh).size(sharding.dims[dim]);
+  Type padded = cx.operand(0);
+  padded.shape.assign(shape.begin(), shape.end());
+  padded.shape[dim] = llvm::divideCeil(shape[dim], parts) * parts;
+  padded.sharding = withoutSets(sharding);
+  if (checkDivisible(cx.context(), padded.sharding, padded.shape))
+    return error;
+  Fix fix;
+  fix.code = "pad dim " + std::to_string(dim) + " of the result to " +
+             std::to_string(padded.shape[dim]) + ": " +
+             cx.arg(cx.context().intern(padded));
+  return error.fix(std::move(fix));
+}
+
 FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
                                             ArrayRef<int64_t> outShape) {
   const Sharding &s = cx.sharding(operand);
@@ -192,10 +226,10 @@ FailureOr<Sharding> shardtype::varyingShape(TypingContext &cx, unsigned operand,
       continue;
     Sharding gathered = s;
     gathered.dims[d].clear();
-    return cx
-        .error(diag::VaryingShape, cx.name(), d, outShape[d], s.dims[d], parts)
-        .mark(operand, d)
-        .fixOperand(operand, gathered);
+    ErrorBuilder error = cx.error(diag::VaryingShape, cx.name(), d, outShape[d],
+                                  s.dims[d], parts);
+    return offerPadded(cx, s, outShape, d,
+                       error.mark(operand, d).fixOperand(operand, gathered));
   }
   return s; // varying_shape/sharding.3
 }

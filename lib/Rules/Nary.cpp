@@ -201,7 +201,7 @@ FailureOr<Sharding> nary::sharding(TypingContext &cx, diag::Code illegal) {
   if (std::optional<Repeated> twice = findRepeated(result)) {
     AxisSet axis = AxisSet::of({twice->axis});
     ErrorBuilder error = cx.error(illegal, axis, twice->first, twice->second,
-                                  result); // nary/sharding.3
+                                  cx.illegalResult(result)); // nary/sharding.3
     markDim(cx, twice->second, markDim(cx, twice->first, error));
     return offerReshards(cx, rank, error);
   }

@@ -241,7 +241,7 @@ LogicalResult shardtype::checkIllegalResult(TypingContext &cx,
       AxisSet one;
       one.insert(axis);
       return cx.error(code, str(cx.context(), sharding.mesh, one), first, dim,
-                      sharding);
+                      cx.illegalResult(sharding));
     }
   return success();
 }

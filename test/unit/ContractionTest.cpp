@@ -117,7 +117,7 @@ TEST_CASE("dot_general/sharding.9: case C15, an axis on two dims") {
   RuleOutcome d = dot("X=4,Y=2", {"f32[8@X,4]", "f32[4,8@X]"});
   CHECK(d.code() == "duplicate-axis");
   CHECK(d.message() == "the result would be sharded over 'X' on both dim 0 and "
-                       "dim 1: P('X', 'X')");
+                       "dim 1: f32[8@X,8@X]");
   CHECK(d.marks() == "0:0 1:1");
   // Either operand has 128 bytes in all.
   CHECK(d.fixes() == "-> P('X', None) all-gather X 96 *\n"

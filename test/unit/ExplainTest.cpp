@@ -28,6 +28,7 @@ constexpr NoExample WithoutExample[] = {
     {diag::InputUnreadable, "no file at all; 'inputs that are no text' below"},
     {diag::InputEmpty, "nothing to print; 'inputs that are no text' below"},
     {diag::InputBinary, "no text; 'inputs that are no text' below"},
+    {diag::MeshSize, "only a JSON program says it; 'a mesh of another size'"},
 };
 
 /// Errors that an example has besides its own.
@@ -179,6 +180,27 @@ TEST_CASE("inputs that are no text") {
     CHECK(binary.has("input-binary", "error"));
     CHECK(binary.ran.exitCode == 2);
   }
+}
+
+TEST_CASE("a mesh of another size") {
+  // structure/context.2: the equation's mesh against that of the trace.
+  auto program = [](int64_t size) {
+    return R"({"format":"shardtype-jaxpr","version":[1,2],
+      "meshes":[{"kind":"abstract","axes":[{"name":"X","size":2,"type":"Explicit"},{"name":"Y","size":2,"type":"Explicit"}]},
+                {"kind":"abstract","axes":[{"name":"A","size":)" +
+           std::to_string(size) + R"(,"type":"Explicit"}]}],
+      "types":[{"t":"array","shape":[8],"dtype":"float32"}],
+      "jaxprs":[{"constvars":[],"invars":[[0,0]],
+        "eqns":[{"p":"neg","in":[0],"params":{},"out":[[1,0]],"ctx":{"mesh":1}}],
+        "outs":[1]}],
+      "entry":{"jaxpr":0},"context":{"mesh":0}})";
+  };
+  TempFile other(program(8)), same(program(4));
+  Checked checked = check(other.path(), "");
+  CHECK(checked.has("mesh-size", "error"));
+  CHECK(checked.findings.size() == 1);
+  CHECK(checked.ran.exitCode == 1);
+  CHECK(check(same.path(), "").findings.empty());
 }
 
 /// Standard, but without a rule for shardings.

@@ -241,6 +241,7 @@ public:
   std::vector<PrimitiveRef> primitives;
   Entry entry;
   MeshId contextMeshAtTop; // context.mesh
+  MeshId concreteMesh;     // context.concrete_mesh, which the extra keeps.
   FileTables file;
   uint32_t formatMinor = 2; // Minor version of the exchange format.
   /// From a printed text: mesh sizes and hidden parameters may be unknown.

@@ -120,6 +120,11 @@ LogicalResult refuseSpecSets(TypingContext &cx, unsigned operand);
 LogicalResult checkIllegalResult(TypingContext &cx, const Sharding &sharding,
                                  diag::Code code);
 
+/// Why a value cannot be resharded so (spec 01, 3.15): ReshardMoreUnreduced or
+/// ReshardKind; nothing: it can.
+std::optional<diag::Code> refusedReshard(Context &cx, Sharding from,
+                                         const Sharding &to);
+
 /// An operand's sharding on the mesh rules build on, where it has none.
 Sharding placed(TypingContext &cx, unsigned operand);
 /// The same with nothing unreduced, or nothing unreduced and reduced.

@@ -39,6 +39,10 @@ struct ShardingParam {
 struct BodyInputs {
   unsigned split = 0;
   int before = 0, after = 0;
+  bool repeated = false; // The body of a loop.
+  /// Its inputs differ from the recorded ones, so no recorded type in it
+  /// stands.
+  bool retyped = false;
   unsigned operand(unsigned input) const {
     return static_cast<unsigned>(static_cast<int>(input) +
                                  (input < split ? before : after));
@@ -58,8 +62,9 @@ public:
   };
   /// Types a body for these arguments (one per input, none of them poison)
   /// under `mesh`, once per distinct tuple, and notes it as held by the current
-  /// equation. Where recorded types stand, inputs have those of the body's
-  /// binders. `vma` is for regions; other bodies do as their equation.
+  /// equation. Where recorded types stand (see BodyInputs), inputs have those
+  /// of the body's binders. `vma` is for regions; other bodies do as their
+  /// equation.
   virtual Body typeBody(JaxprId body, ArrayRef<Typed> args, MeshId mesh,
                         BodyInputs inputs = {},
                         std::optional<Vma> vma = std::nullopt) = 0;
@@ -99,8 +104,9 @@ public:
   ErrorBuilder &fixes(ArrayRef<Sharding> results);
   /// Give an operand another sharding first; priced as a reshard. The engine
   /// runs the row again with it: such fixes are kept if they are legal (one by
-  /// one, or only all together), in order of their cost, and the result of the
-  /// first is assumed. Rows whose open rule is Custom keep them as they are.
+  /// one, or only several together), in order of their cost, and the result of
+  /// the first is assumed. Rows whose open rule is Custom keep them as they
+  /// are.
   ErrorBuilder &fixOperand(unsigned operand, const Sharding &sharding);
   /// Give an operand another state over Manual axes first, by casts and sums;
   /// nothing if none lead there.
@@ -252,6 +258,11 @@ public:
   std::string arg(T number) {
     return std::to_string(number);
   }
+  /// The result's type with a sharding that no type may have, for messages; a
+  /// spec where shape and dtype are not known.
+  std::string illegalResult(const Sharding &sharding) {
+    return haveShape_ ? arg(composed(sharding)) : arg(sharding);
+  }
 
   // For the engine.
   const std::vector<Diagnostic> &diagnostics() const { return diagnostics_; }
@@ -270,10 +281,8 @@ private:
   void viewManual();
   ManualAxisType manualFrom(ManualAxisType own, const Sharding &sets) const;
   bool hasResult() const;
-  /// The results for other operands, if the row takes them.
-  std::optional<SmallVector<Typed, 2>> trial(ArrayRef<Typed> operands);
+  friend class FixSearch;
   void tryOperandFixes(Diagnostic &diagnostic);
-  void tryAllFixes(Diagnostic &diagnostic);
 
   Context &context_;
   const Program &program_;

@@ -81,7 +81,10 @@ struct Fix {
   /// Instead of the result itself: this result of each body that has it.
   int bodyResult = -1;
   std::vector<CommStep> communication;
-  uint64_t times = 1; // How often it runs: the trips of a loop.
+  uint64_t times = 1;   // How often it runs: the trips of a loop.
+  bool perTrip = false; // It runs in the body of a loop.
+  /// Fixes of one group help only if all of them are made; 0: it helps alone.
+  unsigned group = 0;
 };
 
 /// One finding. Names of variables do not occur in `message`: marks are shown
