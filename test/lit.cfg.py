@@ -7,7 +7,7 @@ import lit.formats
 config.name = "shardtype"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".jaxpr", ".test"]
-config.excludes = ["unit", "oracle", "corpus", "install", "fuzz"]
+config.excludes = ["unit", "oracle", "corpus", "install", "fuzz", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 root = os.path.dirname(config.test_source_root)
 build = lit_config.params["build"]

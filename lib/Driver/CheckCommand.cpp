@@ -1,6 +1,6 @@
 // CheckCommand.cpp - `shardtype check` and `shardtype types`.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Options.h"
+#include "RulesFile.h"
 #include "shardtype/Json/Json.h"
 #include "shardtype/Primitives/All.h"
 #include "llvm/Support/JSON.h"
@@ -46,6 +46,7 @@ private:
   const Options &options_;
   Streams streams_;
   Context context_;
+  OwnPrimitives own_;
   PrimitiveSet primitives_;
   CheckOptions check_;
   LevelOptions levels_;
@@ -75,6 +76,8 @@ bool Run::prepare() {
     return false;
   };
   if (failed(resolveOptions(context_, options_, check_, levels_, streams_.err)))
+    return false;
+  if (failed(addOwnRules(options_, own_, primitives_, streams_.err)))
     return false;
   if (options_.fixAll && (options_.programs.size() != 1 || options_.split))
     return fail("--fix-all takes one program");

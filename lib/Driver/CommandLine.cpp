@@ -134,6 +134,12 @@ static void addTyping(CLI::App &app, Options &o) {
                "traced with check_vma=False");
   app.add_flag("--assume-declared", o.assumeDeclared,
                "Take the recorded results of primitives without a rule");
+  app.add_option("--rules", o.rules,
+                 "JSON file with rules of primitives of your own "
+                 "(docs/own-primitives.md)")
+      ->expected(1)
+      ->take_all()
+      ->type_name("FILE");
   app.add_option("--config", o.config,
                  "JSON file with mesh, in, out, constraints, choose, allow, "
                  "warn, deny, excuse")

@@ -16,7 +16,7 @@ enum class OutputFormat : uint8_t { Text, Json, Github, Sarif };
 struct Options {
   std::vector<std::string> programs;
   std::string mesh, constraints, config, jax, sourceRoot = ".", output, to;
-  std::vector<std::string> in, out, choose;
+  std::vector<std::string> in, out, choose, rules;
   LevelOptions levels; // In the order written.
   OutputFormat format = OutputFormat::Text;
   std::string color = "auto", code, value;

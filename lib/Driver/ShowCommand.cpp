@@ -1,6 +1,6 @@
 // ShowCommand.cpp - `shardtype show`.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Options.h"
+#include "RulesFile.h"
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Report/Picture.h"
@@ -120,7 +120,10 @@ static int showValue(const Options &options, Streams streams, StringRef path,
   if (failed(resolveOptions(context, options, check, levels, streams.err)))
     return 2;
   DiagnosticList errors;
+  OwnPrimitives own;
   PrimitiveSet primitives = allPrimitives();
+  if (failed(addOwnRules(options, own, primitives, streams.err)))
+    return 2;
   std::optional<Program> program;
   if (auto buffer = readInput(path, errors))
     program = loadProgram(context, buffer->getBuffer(), path, primitives,

@@ -52,7 +52,9 @@ static FailureOr<DType> integerPowDType(TypingContext &cx) {
 /// JAX 0.11 had no rule for it.
 static FailureOr<ReductionSets> negReduction(TypingContext &cx) {
   const Sharding &s = cx.sharding(0);
-  if (cx.options().jax == JaxVersion::V0_11 && !s.unreduced.empty())
+  if (failed(requireSum(cx, 0)))
+    return failure();
+  if (!s.unreduced.empty() && cx.olderJax())
     return cx.error(diag::RuleMissingU, cx.name())
         .mark(0)
         .fixOperand(0, withoutUnreduced(s))

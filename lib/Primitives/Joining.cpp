@@ -81,7 +81,9 @@ static FailureOr<ReductionSets> commonSets(TypingContext &cx) {
   std::optional<unsigned> first = firstPlaced(cx);
   if (!first)
     return ReductionSets{};
-  if (cx.options().jax == JaxVersion::V0_11 && failed(requireSum(cx, *first)))
+  const Sharding &placed = cx.sharding(*first);
+  if (!placed.unreduced.empty() && placed.kind != ReductionKind::Sum &&
+      cx.olderJax() && failed(requireSum(cx, *first)))
     return failure(); // concatenate/reduction.2
   auto differ = [&](StringRef what, AxisSet a, AxisSet b, unsigned i) {
     return cx.error(diag::JoinSetsDiffer, cx.name(), what, a, b).mark(i);

@@ -98,14 +98,13 @@ static FailureOr<ReductionSets> addReduction(TypingContext &cx) {
 
 /// sub/unreduced.1: as add; JAX 0.11 had no rule for it.
 static FailureOr<ReductionSets> subReduction(TypingContext &cx) {
-  if (cx.options().jax == JaxVersion::V0_12)
-    return addReduction(cx);
-  FailureOr<AxisSet> reduced = reducedAndSums(cx);
   AxisSet lhs = unreducedOf(cx, 0), rhs = unreducedOf(cx, 1);
-  if (failed(reduced))
+  if ((lhs.empty() && rhs.empty()) || !cx.olderJax())
+    return addReduction(cx);
+  FailureOr<AxisSet> reduced = nary::reduced(cx);
+  if (failed(reduced) || failed(requireSum(cx, 0)) ||
+      (lhs.empty() && failed(requireSum(cx, 1))))
     return failure();
-  if (lhs.empty() && rhs.empty())
-    return partialSums({}, *reduced);
   FailureOr<Sharding> result = nary::sharding(cx);
   ErrorBuilder error = cx.error(diag::RuleMissingU, cx.name());
   for (unsigned i : {0u, 1u})

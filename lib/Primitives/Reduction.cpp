@@ -132,9 +132,10 @@ static LogicalResult checkAsked(TypingContext &cx, const Sharding &asked) {
 template <ReductionKind Kind>
 static FailureOr<AxisSet> passedUnreduced(TypingContext &cx) {
   const Sharding &s = cx.sharding(0);
-  ReductionKind wanted =
-      cx.options().jax == JaxVersion::V0_11 ? ReductionKind::Sum : Kind;
-  if (s.unreduced.empty() || s.kind == wanted)
+  if (s.unreduced.empty())
+    return s.unreduced;
+  ReductionKind wanted = cx.olderJax() ? ReductionKind::Sum : Kind;
+  if (s.kind == wanted)
     return s.unreduced; // reduce/reduction.4
   return cx.error(diag::UnreducedKind, 0, str(s.kind), cx.name(), str(wanted))
       .mark(0)

@@ -150,9 +150,8 @@ static FailureOr<Sharding> reshapeSharding(TypingContext &cx) {
   const auto &p = cx.params<Reshape>();
   if (p.sharding.given()) // reshape/sharding.1
     return resolveLong(cx, p.sharding, p.newSizes.size(), "sharding");
-  if (cx.options().jax == JaxVersion::V0_11 && cx.sharding(0).partitioned() &&
-      cx.sharding(0).hasUR() &&
-      withoutOnes(cx.shape(0)) == withoutOnes(p.newSizes))
+  if (cx.sharding(0).partitioned() && cx.sharding(0).hasUR() &&
+      withoutOnes(cx.shape(0)) == withoutOnes(p.newSizes) && cx.olderJax())
     return refuseSets(cx, diag::SpecIteration, 0); // reshape/reduction.3
   ReshapeOutcome outcome =
       inferReshape(cx, p.newSizes, p.dimensions.has_value());
@@ -185,7 +184,7 @@ static FailureOr<ReductionSets> reshapeReduction(TypingContext &cx) {
       resolveLong(cx, p.sharding, p.newSizes.size(), "sharding");
   if (failed(asked))
     return failure();
-  bool old = cx.options().jax == JaxVersion::V0_11;
+  bool old = (s.hasUR() || asked->hasUR()) && cx.olderJax();
   if (old && failed(requireSum(cx, 0)))
     return failure();
   if (s.unreduced != asked->unreduced) // reshape/reduction.2

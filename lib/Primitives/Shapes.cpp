@@ -135,7 +135,8 @@ Sharding shardtype::withWholeDim(Sharding sharding, unsigned dim) {
 }
 
 FailureOr<ReductionSets> shardtype::passKinds(TypingContext &cx) {
-  if (cx.options().jax == JaxVersion::V0_11)
+  const Sharding &s = cx.sharding(0);
+  if (!s.unreduced.empty() && s.kind != ReductionKind::Sum && cx.olderJax())
     return reduction::pass(cx);
   return reduction::passAnyKind(cx);
 }

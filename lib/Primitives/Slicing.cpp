@@ -184,7 +184,7 @@ static FailureOr<Sharding> updateSharding(TypingContext &cx) {
 /// dynamic_update_slice/reduction.1
 static FailureOr<ReductionSets> updateReduction(TypingContext &cx) {
   for (unsigned i = 2; i < cx.numOperands(); ++i)
-    if (cx.sharding(i).hasUR())
+    if (cx.sharding(i).hasUR() && !cx.olderJax()) // 0.11 ignores them.
       return cx.error(diag::UpdateSliceIndex).mark(i);
   const Sharding &s = cx.sharding(0), &update = cx.sharding(1);
   if (s.unreduced != update.unreduced || s.kind != update.kind)
@@ -200,7 +200,7 @@ static FailureOr<ReductionSets> updateReduction(TypingContext &cx) {
   for (unsigned i = 2; i < cx.numOperands() && s.hasUR(); ++i)
     if (!cx.operand(i).manual.varying.empty()) // manual/joining.3
       return cx.error(diag::UpdateIndexVaries, i - 2).mark(i);
-  return reduction::passAnyKind(cx);
+  return passKinds(cx);
 }
 
 static DimMap updateDims(TypingContext &cx) {
@@ -224,7 +224,7 @@ static const Primitive Rows[] = {
                       .dtype = dtype::operand,
                       .weak = weak::all,
                       .sharding = slicingSharding,
-                      .reduction = reduction::passAnyKind, // slice/reduction.1
+                      .reduction = passKinds, // slice/reduction.1
                       .memory = memory::standard}},
     {.info = {"dynamic_slice", schemaOf<DynamicSlice>},
      .decode = decodeFor<DynamicSlice, 1, AnyNumber>,

@@ -4,7 +4,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <cassert>
-#include <limits>
 
 using namespace shardtype;
 
@@ -38,88 +37,110 @@ DimMap shardtype::pointwise(ArrayRef<ArrayRef<int64_t>> operands,
   return map;
 }
 
-/// The size of a factor before it is known; no extent, symbolic ones included.
-static constexpr int64_t Unknown = std::numeric_limits<int64_t>::min();
-
 namespace {
-/// Reads the text of an einsum and fits sizes to it.
-class EinsumReader {
+/// Reads the text of a map. The first fault ends it.
+class MapReader {
 public:
-  EinsumReader(StringRef text, DimMap &map) : rest_(text), map_(map) {}
+  MapReader(StringRef text, DimMap &map, SmallVectorImpl<std::string> &names)
+      : text_(text), rest_(text), map_(map), names_(names) {}
 
-  void readSide(SmallVectorImpl<DimMap::Dims> &side) {
-    while (next() == '(') {
-      take('(');
-      side.push_back(readDims());
-      take(')');
-      if (next() == ',')
-        take(',');
-    }
+  std::optional<DimMapFault> read() {
+    readSide(map_.operands);
+    if (!fault_ && next() == '-' && rest_.starts_with("->"))
+      rest_ = rest_.drop_front(2);
+    else
+      fail("expected '->'");
+    readSide(map_.results);
+    if (next())
+      fail("expected the end of the text");
+    return fault_;
   }
-  void takeArrow() {
-    next();
-    bool arrow = rest_.consume_front("->");
-    assert(arrow && "an einsum has an arrow");
-    (void)arrow;
-  }
-  bool atEnd() { return next() == 0; }
 
 private:
+  void fail(StringRef message) {
+    if (!fault_)
+      fault_ = DimMapFault{text_.size() - rest_.size(), message.str()};
+  }
   char next() {
     rest_ = rest_.ltrim();
-    return rest_.empty() ? 0 : rest_.front();
+    return rest_.empty() || fault_ ? 0 : rest_.front();
   }
-  void take(char c) {
-    assert(next() == c && "the text of an einsum is malformed");
+  bool take(char c) {
+    if (next() != c)
+      return false;
     rest_ = rest_.drop_front();
+    return true;
+  }
+  void readSide(SmallVectorImpl<DimMap::Dims> &side) {
+    do {
+      if (!take('('))
+        return side.empty() ? void() : fail("expected '('");
+      side.push_back(readDims());
+    } while (take(','));
   }
   DimMap::Dims readDims() {
     DimMap::Dims dims;
-    for (char c = next(); c && c != ')'; c = next()) {
+    while (next() && next() != ')') {
       DimMap::Dim &dim = dims.emplace_back();
-      if (c == '(') {
-        take('(');
-        while (next() && next() != ')')
-          readFactor(dim);
-        take(')');
-      } else {
+      if (!take('(')) {
         readFactor(dim);
+        continue;
       }
+      while (next() && next() != ')')
+        readFactor(dim);
+      close();
     }
+    close();
     return dims;
+  }
+  void close() {
+    if (!take(')'))
+      fail("expected ')'");
   }
   /// A name is a factor; `1` is a dim, or part of one, without a factor.
   void readFactor(DimMap::Dim &dim) {
     next();
-    StringRef name = rest_.take_while(llvm::isAlnum);
-    assert(!name.empty() && "a factor is a name");
+    StringRef name =
+        rest_.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (name.empty())
+      return fail("expected the name of a factor");
+    if (name != "1" && llvm::isDigit(name.front()))
+      return fail("a factor is a name, or 1");
+    if (name != "1") {
+      auto [at, isNew] = byName_.try_emplace(name, map_.factors.size());
+      if (isNew && map_.factors.size() > 254)
+        return fail("more than 255 factors");
+      if (isNew) {
+        map_.factors.push_back({FactorRole::Pass, UnknownFactor});
+        names_.push_back(name.str());
+      }
+      if (llvm::is_contained(dim, at->second))
+        return fail("a factor stands twice in one dim");
+      dim.push_back(at->second);
+    }
     rest_ = rest_.drop_front(name.size());
-    if (name == "1")
-      return;
-    auto [at, isNew] = byName_.try_emplace(name, map_.factors.size());
-    if (isNew)
-      map_.factors.push_back({FactorRole::Pass, Unknown});
-    dim.push_back(at->second);
   }
 
-  StringRef rest_;
+  StringRef text_, rest_;
   DimMap &map_;
+  SmallVectorImpl<std::string> &names_;
   llvm::StringMap<uint8_t> byName_;
+  std::optional<DimMapFault> fault_;
 };
 } // namespace
 
 /// Gives a size to each factor that is the only unknown one of its dim; true
 /// if there was one.
-static bool fitSizes(DimMap &map, ArrayRef<DimMap::Dims> side,
-                     ArrayRef<ArrayRef<int64_t>> shapes) {
+static bool fitSide(DimMap &map, ArrayRef<DimMap::Dims> side,
+                    ArrayRef<ArrayRef<int64_t>> shapes) {
   bool any = false;
-  for (unsigned i = 0; i < side.size(); ++i)
-    for (unsigned d = 0; d < side[i].size(); ++d) {
+  for (unsigned i = 0; i < side.size() && i < shapes.size(); ++i)
+    for (unsigned d = 0; d < side[i].size() && d < shapes[i].size(); ++d) {
       int64_t rest = shapes[i][d];
       int unknown = -1, count = 0;
       for (uint8_t factor : side[i][d]) {
         int64_t size = map.factors[factor].size;
-        if (size == Unknown) {
+        if (size == UnknownFactor) {
           unknown = factor;
           ++count;
         } else if (size > 0) {
@@ -142,30 +163,41 @@ static bool occurs(ArrayRef<DimMap::Dims> side, uint8_t factor) {
   return false;
 }
 
-DimMap shardtype::einsumMap(StringRef text,
-                            ArrayRef<ArrayRef<int64_t>> operands,
-                            ArrayRef<ArrayRef<int64_t>> results) {
-  DimMap map;
-  EinsumReader reader(text, map);
-  SmallVector<DimMap::Dims, 3> operandDims, resultDims;
-  reader.readSide(operandDims);
-  reader.takeArrow();
-  reader.readSide(resultDims);
-  assert(reader.atEnd() && "the text of an einsum is malformed");
-  assert(operandDims.size() == operands.size() &&
-         resultDims.size() == results.size() && "the text names all values");
-  for (bool changed = true; changed;) {
-    bool inOperands = fitSizes(map, operandDims, operands);
-    bool inResults = fitSizes(map, resultDims, results);
-    changed = inOperands || inResults;
-  }
+std::optional<DimMapFault>
+shardtype::parseDimMap(StringRef text, DimMap &map,
+                       SmallVectorImpl<std::string> &names) {
+  if (std::optional<DimMapFault> fault = MapReader(text, map, names).read())
+    return fault;
   for (uint8_t f = 0; f < map.factors.size(); ++f) {
-    bool in = occurs(operandDims, f), out = occurs(resultDims, f);
+    bool in = occurs(map.operands, f), out = occurs(map.results, f);
     map.factors[f].role = in && out ? FactorRole::Pass
                           : in      ? FactorRole::Reduce
                                     : FactorRole::Broadcast;
   }
-  map.operands = std::move(operandDims);
-  map.results = std::move(resultDims);
+  return std::nullopt;
+}
+
+bool shardtype::fitSizes(DimMap &map, ArrayRef<ArrayRef<int64_t>> operands,
+                         ArrayRef<ArrayRef<int64_t>> results) {
+  for (bool changed = true; changed;) {
+    bool inOperands = fitSide(map, map.operands, operands);
+    bool inResults = fitSide(map, map.results, results);
+    changed = inOperands || inResults;
+  }
+  return llvm::none_of(map.factors,
+                       [](const Factor &f) { return f.size == UnknownFactor; });
+}
+
+DimMap shardtype::einsumMap(StringRef text,
+                            ArrayRef<ArrayRef<int64_t>> operands,
+                            ArrayRef<ArrayRef<int64_t>> results) {
+  DimMap map;
+  SmallVector<std::string, 8> names;
+  std::optional<DimMapFault> fault = parseDimMap(text, map, names);
+  assert(!fault && map.operands.size() == operands.size() &&
+         map.results.size() == results.size() &&
+         "the text of an einsum is malformed");
+  (void)fault;
+  fitSizes(map, operands, results);
   return map;
 }

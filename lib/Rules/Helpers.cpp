@@ -85,15 +85,21 @@ FailureOr<ReductionSets> reduction::pass(TypingContext &cx) {
   return passAnyKind(cx);
 }
 
+ErrorBuilder shardtype::refuseUnreduced(TypingContext &cx, unsigned operand,
+                                        diag::Code code) {
+  const Sharding &s = cx.sharding(operand);
+  ErrorBuilder error = cx.olderJax() ? cx.error(diag::RuleMissingU, cx.name())
+                                     : cx.error(code, cx.name(), s.unreduced);
+  return error.mark(operand).fixOperand(operand, withoutUnreduced(s));
+}
+
 /// unary/reduced.1, unary/unreduced.1
 FailureOr<ReductionSets> reduction::nonlinear(TypingContext &cx) {
   const Sharding &s = cx.sharding(0);
   if (failed(requireSum(cx, 0)))
     return failure();
   if (!s.unreduced.empty())
-    return cx.error(diag::NonlinearUnreduced, cx.name(), s.unreduced)
-        .mark(0)
-        .fixOperand(0, withoutUnreduced(s));
+    return refuseUnreduced(cx, 0, diag::NonlinearUnreduced);
   return ReductionSets{{}, s.reduced, ReductionKind::None};
 }
 
@@ -103,10 +109,7 @@ FailureOr<ReductionSets> reduction::linearRefused(TypingContext &cx) {
   if (failed(requireSum(cx, 0)))
     return failure();
   if (!s.unreduced.empty())
-    return cx.error(diag::LinearUnreduced, cx.name(), s.unreduced)
-        .mark(0)
-        .fixOperand(0, withoutUnreduced(s))
-        .sound(s);
+    return refuseUnreduced(cx, 0, diag::LinearUnreduced).sound(s);
   return ReductionSets{{}, s.reduced, ReductionKind::None};
 }
 

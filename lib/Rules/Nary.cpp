@@ -290,9 +290,6 @@ FailureOr<ReductionSets> nary::nonlinear(TypingContext &cx) {
     if (failed(requireSum(cx, i)))
       return failure();
     else if (!cx.sharding(i).unreduced.empty()) // nary/unreduced.1
-      return cx
-          .error(diag::NonlinearUnreduced, cx.name(), cx.sharding(i).unreduced)
-          .mark(i)
-          .fixOperand(i, withoutUnreduced(cx.sharding(i)));
+      return refuseUnreduced(cx, i, diag::NonlinearUnreduced);
   return ReductionSets{{}, *reduced, ReductionKind::None};
 }

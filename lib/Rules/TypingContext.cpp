@@ -147,6 +147,8 @@ FailureOr<Sharding> TypingContext::resolveParam(const ShardingParam &param,
         .markParam(key);
   if (failed(checkExplicitOnly(*this, param.spec, mesh, key)))
     return failure();
+  if (options_.withoutUnitAxes)
+    return dropUnitAxes(context_, *result);
   return std::move(*result);
 }
 
@@ -177,9 +179,14 @@ TypeId TypingContext::composed(const Sharding &sharding) {
 LogicalResult TypingContext::run() {
   LogicalResult result = runRow();
   // Rules with bodies would type them again for each proposal.
-  if (failed(result) && !isTrial_ && !diagnostics_.empty() &&
-      primitive_.open != OpenRule::Custom)
+  if (isTrial_ || primitive_.open == OpenRule::Custom)
+    return result;
+  if (failed(result) && !diagnostics_.empty()) {
+    findSound(diagnostics_.back());
     tryOperandFixes(diagnostics_.back());
+  }
+  if (usedVersion_)
+    noteOtherVersion(succeeded(result));
   return result;
 }
 

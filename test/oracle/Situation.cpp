@@ -93,13 +93,14 @@ std::string Situation::print(TypeId id) {
          str(context_, id);
 }
 
-Outcome Situation::judge(const Case &c) {
+bool Situation::run(ArrayRef<std::string> texts, unsigned numResults,
+                    llvm::function_ref<void(TypingContext &, bool)> then) {
   SmallVector<Typed, 4> operands;
-  for (const std::string &text : c.operands)
+  for (const std::string &text : texts)
     if (std::optional<TypeId> type = read(text))
       operands.push_back({*type});
   if (!trouble_.empty())
-    return {false, "cannot read " + trouble_};
+    return false;
   TypingContext::Options options;
   options.jax = jax_;
   // Inside of shard_map, where JAX checks types.
@@ -107,11 +108,20 @@ Outcome Situation::judge(const Case &c) {
     options.vma = Vma::On;
   NoBodies host;
   TypingContext cx(context_, program_, row_, params_, operands, mesh_,
-                   c.error.empty() ? c.results.size() : numResults_, options,
-                   host);
+                   numResults, options, host);
   cx.setDerived(derived_);
-  LogicalResult result = cx.run();
-  return compare(c, cx, succeeded(result));
+  bool accepted = succeeded(cx.run());
+  then(cx, accepted);
+  return true;
+}
+
+Outcome Situation::judge(const Case &c) {
+  Outcome outcome;
+  if (!run(c.operands, numResults(c), [&](TypingContext &cx, bool accepted) {
+        outcome = compare(c, cx, accepted);
+      }))
+    return {false, "cannot read " + trouble_};
+  return outcome;
 }
 
 Outcome Situation::compare(const Case &c, TypingContext &cx, bool accepted) {

@@ -33,12 +33,20 @@ public:
   StringRef name() const { return row_.info.name; }
   void setJax(JaxVersion version) { jax_ = version; }
   Outcome judge(const Case &c);
+  /// Runs the row on operands of these texts and hands over what came of it;
+  /// false: a text cannot be read (`trouble`).
+  bool run(ArrayRef<std::string> operands, unsigned numResults,
+           llvm::function_ref<void(TypingContext &, bool accepted)> then);
+  unsigned numResults(const Case &c) const {
+    return c.error.empty() ? c.results.size() : numResults_;
+  }
+  const std::string &trouble() const { return trouble_; }
+  std::optional<TypeId> read(StringRef text);
+  std::string print(TypeId type);
   /// `add[k=v] f32[8@X,4], f32[8,4] on X=2,Y=2`, for people and patterns.
   std::string text(const Case &c) const;
 
 private:
-  std::optional<TypeId> read(StringRef text);
-  std::string print(TypeId type);
   Outcome compare(const Case &c, TypingContext &cx, bool accepted);
 
   Context context_;

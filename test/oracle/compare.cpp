@@ -64,8 +64,9 @@ bool bad(const llvm::Twine &message) {
 std::string familyOf(StringRef path) {
   namespace sys = llvm::sys::path;
   StringRef name = sys::filename(path).split('.').first;
-  bool matrix = sys::filename(sys::parent_path(path)) == "matrix";
-  return (matrix ? "matrix." : "") + name.str();
+  StringRef folder = sys::filename(sys::parent_path(path));
+  bool inFolder = folder == "matrix" || folder == "jax-0.11";
+  return (inFolder ? folder.str() + "." : "") + name.str();
 }
 
 bool Comparison::file(StringRef path) {

@@ -6,7 +6,8 @@ record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a diffe
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
 record.py --show FAMILY         print a recorded file (JAX is not needed)
 
-The families `matrix.NAME` are those of descriptions/NAME.py. The family `programs` is that of whole programs; it also writes programs/*.json.
+The families `matrix.NAME` are those of descriptions/NAME.py; `jax-0.11.NAME` are a
+part of them as JAX 0.11.1 answers, and only done where they are named. The family `programs` is that of whole programs; it also writes programs/*.json.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
 
@@ -27,19 +28,21 @@ FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
           "windows", "random", "sharding", "linalg", "rare")
 ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)
+OLDER = tuple("jax-0.11." + name for name in (
+    "elementwise", "reshaping", "reduction", "indexing", "random"))
 SKIP = 77
 
 
-def require_jax():
+def require_jax(wanted):
   try:
     import jax  # pylint: disable=import-outside-toplevel
   except ImportError as err:
     print(f"oracle: skipped, JAX can not be imported here ({err}); "
-          f"the verdicts are those of JAX {WANTED}")
+          f"the verdicts are those of JAX {wanted}")
     sys.exit(SKIP)
-  if jax.__version__ != WANTED:
+  if jax.__version__ != wanted:
     print(f"oracle: skipped, this is JAX {jax.__version__}; "
-          f"the verdicts are those of JAX {WANTED}")
+          f"the verdicts are those of JAX {wanted}")
     sys.exit(SKIP)
 
 
@@ -50,10 +53,11 @@ def build(name, bind):
     return *programs.verdicts(), {}
   import recorder  # pylint: disable=import-outside-toplevel
   way = recorder.by_bind if bind else recorder.by_abstract_eval
-  if name.startswith("matrix."):
+  head, _, module = name.rpartition(".")
+  if head:
     import agreement  # pylint: disable=import-outside-toplevel
-    described = importlib.import_module("descriptions." + name[len("matrix."):])
-    writer = agreement.record(described, way)
+    described = importlib.import_module("descriptions." + module)
+    writer = agreement.record(described, way, older=head != "matrix")
     return writer.text(), writer.counts(), writer.messages
   family = recorder.Family(name, way)
   importlib.import_module(f"families.{name}").record(family)
@@ -114,14 +118,17 @@ def main(argv):
                       help="print a message for every error without an id")
   parser.add_argument("families", nargs="*", metavar="FAMILY")
   args = parser.parse_args(argv)
-  unknown = sorted(set(args.families) - set(ALL))
+  unknown = sorted(set(args.families) - set(ALL + OLDER))
   if unknown:
-    parser.error(f"no family {unknown[0]}; there are {', '.join(ALL)}")
+    parser.error(f"no family {unknown[0]}; there are {', '.join(ALL + OLDER)}")
   if args.show:
     for name in args.families:
       sys.stdout.write(verdictfile.read(verdictfile.path_of(name)))
     return 0
-  require_jax()
+  older = [name for name in args.families if name in OLDER]
+  if older and len(older) < len(args.families):
+    parser.error("families of JAX 0.11 are done by themselves")
+  require_jax("0.11.1" if older else WANTED)
   sys.path.insert(0, str(HERE))
   compare = args.check or args.bind
   total = wrong = 0

@@ -20,6 +20,12 @@ def paths():
   return {**plain, **matrix}
 
 
+def older_paths():
+  """{family: path} of what JAX 0.11.1 answered."""
+  return {"jax-0.11." + p.name.split(".")[0]: p
+          for p in sorted((VERDICTS / "jax-0.11").glob("*.jsonl.z"))}
+
+
 def path_of(family):
   head, _, name = family.rpartition(".")
   return VERDICTS / head / (name + (".jsonl.z" if head else ".jsonl"))

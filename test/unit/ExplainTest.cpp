@@ -29,6 +29,7 @@ constexpr NoExample WithoutExample[] = {
     {diag::InputEmpty, "nothing to print; 'inputs that are no text' below"},
     {diag::InputBinary, "no text; 'inputs that are no text' below"},
     {diag::MeshSize, "only a JSON program says it; 'a mesh of another size'"},
+    {diag::OwnRule, "needs a file of rules; test/Driver/own.test"},
 };
 
 /// Errors that an example has besides its own.

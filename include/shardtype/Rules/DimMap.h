@@ -4,6 +4,9 @@
 #define SHARDTYPE_RULES_DIMMAP_H
 
 #include "shardtype/Support/LLVM.h"
+#include <limits>
+#include <optional>
+#include <string>
 
 namespace shardtype {
 
@@ -40,6 +43,24 @@ struct DimMap {
 /// operands of rank 0 have no dims, operand dims of size 1 no factor.
 DimMap pointwise(ArrayRef<ArrayRef<int64_t>> operands, ArrayRef<int64_t> result,
                  unsigned numResults = 1);
+/// What is wrong with the text of a map, and at which character (from 0).
+struct DimMapFault {
+  size_t offset = 0;
+  std::string message;
+};
+/// Reads `(b s (h d)), (d) -> (b s h)`: a list of values, each a list of dims;
+/// a dim is a name, `1`, or names in parentheses, major to minor. Factors have
+/// no size yet (`fitSizes`) and `names` gets theirs. Factors that only operands
+/// have are reduced, those that only results have are broadcast.
+std::optional<DimMapFault> parseDimMap(StringRef text, DimMap &map,
+                                       SmallVectorImpl<std::string> &names);
+/// Sizes of the factors from shapes, as far as they say them; shapes that are
+/// not there (an empty list of values) say nothing. False: some have none.
+bool fitSizes(DimMap &map, ArrayRef<ArrayRef<int64_t>> operands,
+              ArrayRef<ArrayRef<int64_t>> results);
+/// The size of a factor that no shape has given.
+inline constexpr int64_t UnknownFactor = std::numeric_limits<int64_t>::min();
+
 /// `(b m k), (b k n) -> (b m n)`; letters are factors, parentheses group a
 /// dim of several, and sizes come from the shapes.
 DimMap einsumMap(StringRef text, ArrayRef<ArrayRef<int64_t>> operands,

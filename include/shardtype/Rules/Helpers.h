@@ -111,6 +111,9 @@ FailureOr<Sharding> varyingShape(TypingContext &cx, unsigned operand,
                                  ArrayRef<int64_t> outShape);
 /// Refuses an operand that is unreduced by max or min.
 LogicalResult requireSum(TypingContext &cx, unsigned operand);
+/// Refuses an operand that holds partial sums; JAX 0.11 had no rule for that.
+ErrorBuilder refuseUnreduced(TypingContext &cx, unsigned operand,
+                             diag::Code code);
 /// For rules in which JAX trips over a spec with U or R (spec 01, 0: VE*):
 /// refuses them in `operand`.
 LogicalResult refuseSpecSets(TypingContext &cx, unsigned operand);
@@ -130,6 +133,8 @@ Sharding placed(TypingContext &cx, unsigned operand);
 /// The same with nothing unreduced, or nothing unreduced and reduced.
 Sharding withoutUnreduced(Sharding sharding);
 Sharding withoutSets(Sharding sharding);
+/// The same without the axes of size 1, which hold nothing apart.
+Sharding dropUnitAxes(Context &cx, Sharding sharding);
 
 } // namespace shardtype
 

@@ -138,6 +138,7 @@ public:
     bool keepCarries = false; // Loops end as they begin, whatever it costs.
     Vma vma = Vma::Off;
     bool assumeVma = false; // Infer where check_vma is off.
+    bool withoutUnitAxes = false; // Sharding parameters lose axes of size 1.
   };
 
   TypingContext(Context &context, const Program &program,
@@ -161,6 +162,13 @@ public:
   const Type &operand(unsigned i) const;
   const Sharding &sharding(unsigned i) const { return operand(i).sharding; }
   ArrayRef<int64_t> shape(unsigned i) const { return operand(i).shape; }
+
+  /// Are the rules those of JAX 0.11? Where this is asked and the other release
+  /// decides otherwise, a note says so.
+  bool olderJax() {
+    usedVersion_ = true;
+    return options_.jax == JaxVersion::V0_11;
+  }
 
   /// The context mesh of the equation; invalid: none.
   MeshId mesh() const { return mesh_; }
@@ -283,6 +291,11 @@ private:
   bool hasResult() const;
   friend class FixSearch;
   void tryOperandFixes(Diagnostic &diagnostic);
+  void tryAllFixes(Diagnostic &diagnostic);
+  void findSound(Diagnostic &diagnostic);
+  std::optional<SmallVector<Typed, 2>> withoutUnitAxes();
+  std::optional<SmallVector<Typed, 2>> replicatedResults();
+  void noteOtherVersion(bool accepted);
 
   Context &context_;
   const Program &program_;
@@ -306,6 +319,7 @@ private:
   std::vector<Type> views_;
   bool haveShape_ = false;
   bool isTrial_ = false;
+  bool usedVersion_ = false;
   mutable bool usedRecorded_ = false;
   StringRef unknown_, derived_;
 };
