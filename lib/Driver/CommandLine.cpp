@@ -139,7 +139,9 @@ static void addTyping(CLI::App &app, Options &o) {
                  "(docs/own-primitives.md)")
       ->expected(1)
       ->take_all()
-      ->type_name("FILE");
+      ->allow_extra_args(false)
+      ->check(given("--rules rules.json"))
+      ->option_text("FILE");
   app.add_option("--config", o.config,
                  "JSON file with mesh, in, out, constraints, choose, allow, "
                  "warn, deny, excuse")

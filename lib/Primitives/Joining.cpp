@@ -81,8 +81,8 @@ static FailureOr<ReductionSets> commonSets(TypingContext &cx) {
   std::optional<unsigned> first = firstPlaced(cx);
   if (!first)
     return ReductionSets{};
-  const Sharding &placed = cx.sharding(*first);
-  if (!placed.unreduced.empty() && placed.kind != ReductionKind::Sum &&
+  const Sharding &common = cx.sharding(*first);
+  if (!common.unreduced.empty() && common.kind != ReductionKind::Sum &&
       cx.olderJax() && failed(requireSum(cx, *first)))
     return failure(); // concatenate/reduction.2
   auto differ = [&](StringRef what, AxisSet a, AxisSet b, unsigned i) {

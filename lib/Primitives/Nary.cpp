@@ -110,7 +110,8 @@ static FailureOr<ReductionSets> subReduction(TypingContext &cx) {
   for (unsigned i : {0u, 1u})
     if (!unreducedOf(cx, i).empty())
       error.mark(i).fixOperand(i, withoutUnreduced(cx.sharding(i)));
-  if (lhs != rhs || failed(result))
+  if (lhs != rhs || cx.sharding(0).kind != cx.sharding(1).kind ||
+      failed(result))
     return error;
   result->unreduced = lhs;
   result->reduced = *reduced;

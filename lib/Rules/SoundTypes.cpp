@@ -54,6 +54,7 @@ std::optional<SmallVector<Typed, 2>> TypingContext::withoutUnitAxes() {
   TypingContext other(context_, program_, primitive_, params_, operands, mesh_,
                       numResults(), options, host_);
   other.isTrial_ = true;
+  other.derived_ = derived_;
   if (failed(other.run()))
     return std::nullopt;
   return std::move(other.results_);
@@ -74,7 +75,7 @@ std::optional<SmallVector<Typed, 2>> TypingContext::replicatedResults() {
   SmallVector<Typed, 4> operands(operands_);
   for (Typed &operand : operands) {
     const Type &type = context_.type(operand.type);
-    if (!type.isArray())
+    if (!type.isArray() || !type.manual.trivial())
       return std::nullopt;
     Sharding sharding = dropUnitAxes(context_, type.sharding);
     if (sharding.partitioned() || sharding.hasUR() ||
@@ -89,6 +90,7 @@ std::optional<SmallVector<Typed, 2>> TypingContext::replicatedResults() {
   TypingContext other(context_, program_, primitive_, params_, operands,
                       MeshId(), numResults(), options_, host_);
   other.isTrial_ = true;
+  other.derived_ = derived_;
   if (failed(other.run()))
     return std::nullopt;
   for (Typed &result : other.results_)
@@ -130,6 +132,7 @@ void TypingContext::noteOtherVersion(bool accepted) {
                       numResults(), options, host_);
   other.recorded_ = recorded_;
   other.isTrial_ = true;
+  other.derived_ = derived_;
   bool otherAccepts = succeeded(other.run());
   std::string what;
   if (otherAccepts) {

@@ -192,13 +192,15 @@ void Properties::refusal(Situation &situation, Situation &other,
 
 void Properties::refusals(const Primitive &row, const Group &group) {
   WithoutUnits units(group.mesh);
+  bool asks = asksForSharding(group);
+  if (asks && !units.any())
+    return;
   bool unitParams = false;
   for (const auto &[key, text] : group.params)
     unitParams |= units.occurIn(text);
   Situation situation(row, group.mesh, group.params, group.cases);
   Situation smaller(row, units.mesh(), group.params, group.cases);
   Situation noMesh(row, "", group.params, group.cases);
-  bool asks = asksForSharding(group);
   for (const Case &c : group.cases) {
     if (c.error.empty())
       continue;
@@ -256,9 +258,11 @@ void Properties::derived(Situation &situation, const Group &group,
       });
 }
 
-/// Where no sharding is asked for and the shapes fit.
+/// Where no sharding is asked for and the shapes fit. One mesh: what an axis is
+/// called or how many there are makes no difference to a map.
 void Properties::derive(const Primitive &row, const Group &group) {
-  if (!row.dims || asksForSharding(group) || group.cases.empty())
+  if (group.mesh != "X=2,Y=2" || !row.dims || asksForSharding(group) ||
+      group.cases.empty())
     return;
   Situation situation(row, group.mesh, group.params, group.cases);
   Situation noMesh(row, "", group.params, group.cases);

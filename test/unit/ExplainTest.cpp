@@ -33,7 +33,8 @@ constexpr NoExample WithoutExample[] = {
 };
 
 /// Errors that an example has besides its own.
-const std::map<diag::Code, std::vector<StringRef>> AlsoReported = {};
+const std::map<diag::Code, std::vector<StringRef>> AlsoReported = {
+    {diag::RegionMesh, {"mesh-size"}}};
 
 /// A file that is gone at the end of the scope.
 class TempFile {

@@ -137,7 +137,7 @@ public:
     bool ignoreUnitAxes = false;     // In assertions of constraints.
     bool keepCarries = false; // Loops end as they begin, whatever it costs.
     Vma vma = Vma::Off;
-    bool assumeVma = false; // Infer where check_vma is off.
+    bool assumeVma = false;       // Infer where check_vma is off.
     bool withoutUnitAxes = false; // Sharding parameters lose axes of size 1.
   };
 
@@ -291,7 +291,6 @@ private:
   bool hasResult() const;
   friend class FixSearch;
   void tryOperandFixes(Diagnostic &diagnostic);
-  void tryAllFixes(Diagnostic &diagnostic);
   void findSound(Diagnostic &diagnostic);
   std::optional<SmallVector<Typed, 2>> withoutUnitAxes();
   std::optional<SmallVector<Typed, 2>> replicatedResults();
