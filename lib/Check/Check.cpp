@@ -60,6 +60,31 @@ static bool hasTracedShardings(const Program &program, const Meshes &meshes,
   return true;
 }
 
+/// structure/retype.6: a program that stands inside a manual region has types
+/// on a mesh with the same Manual axes only. Reports the first argument that
+/// the new mesh cannot have.
+static bool keepsManualAxes(const Program &program, const Meshes &meshes,
+                            Findings &findings, DiagnosticList &diagnostics) {
+  Context &cx = program.context();
+  const Jaxpr &entry = program.jaxpr(program.entry.jaxpr);
+  for (uint32_t i = 0; i < entry.numInputs; ++i) {
+    TypeId id = program.var(entry.input(i)).type;
+    if (!id.valid() || !cx.type(id).isArray())
+      continue;
+    const Type &type = cx.type(id);
+    if (onMesh(cx, type.manual, type.sharding.mesh, meshes.now()) ==
+        type.manual)
+      continue;
+    diagnostics.add(
+        diag::OptionInvalid,
+        {"--mesh: argument '" + findings.names().name(entry.input(i)) +
+         "' is " + str(cx, id) +
+         ", inside a manual region; give --mesh to the program around it"});
+    return false;
+  }
+  return true;
+}
+
 CheckedProgram shardtype::check(const Program &program,
                                 const PrimitiveSet &primitives,
                                 const CheckOptions &options) {
@@ -80,6 +105,9 @@ CheckedProgram shardtype::check(const Program &program,
                          "one, so give --mesh"});
     return out;
   }
+  if (meshes.retyped() &&
+      !keepsManualAxes(program, meshes, findings, out.diagnostics))
+    return out;
   std::vector<Val> arguments = argumentValues(program, meshes, out, findings);
   for (Val argument : arguments)
     out.argumentTypes.push_back(argument.type());

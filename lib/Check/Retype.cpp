@@ -63,14 +63,43 @@ MeshId Meshes::ofBody(MeshId recorded, MeshId caller) {
   return rewrite(recorded);
 }
 
+/// The same axes by name on another mesh; those that are not Manual there go.
+static AxisSet moved(const Mesh &from, const Mesh &to, AxisSet axes) {
+  AxisSet result;
+  for (unsigned axis = 0; axis < from.rank(); ++axis) {
+    std::optional<unsigned> at =
+        axes.contains(axis) ? to.find(from.axes[axis].name) : std::nullopt;
+    if (at && to.axes[*at].type == AxisType::Manual)
+      result.insert(*at);
+  }
+  return result;
+}
+
+ManualAxisType shardtype::onMesh(Context &cx, const ManualAxisType &type,
+                                 MeshId from, MeshId to) {
+  if (type.trivial() || from == to)
+    return type;
+  const Mesh &was = cx.meshOrEmpty(from), &is = cx.meshOrEmpty(to);
+  ManualAxisType result;
+  result.varying = moved(was, is, type.varying);
+  result.unreduced = moved(was, is, type.unreduced);
+  result.reduced = moved(was, is, type.reduced);
+  if (!result.unreduced.empty())
+    result.kind = type.kind;
+  return result;
+}
+
 TypeId Meshes::constant(TypeId recorded) {
   if (!retyped_ || !recorded.valid())
     return recorded;
   const Type &type = context_.type(recorded);
   if (!type.isArray() || !type.sharding.hasMesh())
     return recorded;
-  return context_.withSharding(
-      recorded, onMesh(context_, type.sharding, rewrite(type.sharding.mesh)));
+  MeshId from = type.sharding.mesh, to = rewrite(from);
+  Type now = type;
+  now.sharding = onMesh(context_, type.sharding, to);
+  now.manual = onMesh(context_, type.manual, from, to);
+  return context_.intern(now);
 }
 
 TypeId Meshes::argument(TypeId recorded) {

@@ -36,6 +36,11 @@ private:
   llvm::DenseMap<MeshId, MeshId> rewritten_;
 };
 
+/// The same sets by name on another mesh, where those axes that are not Manual
+/// are lost.
+ManualAxisType onMesh(Context &cx, const ManualAxisType &type, MeshId from,
+                      MeshId to);
+
 /// What a name stack says of the backward pass (spec 04, 8.3).
 enum class BackwardEffect : uint8_t { Inherit, Backward, Forward };
 BackwardEffect backwardEffect(StringRef nameStack);

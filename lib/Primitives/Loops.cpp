@@ -165,12 +165,29 @@ static LogicalResult scanTypes(TypingContext &cx) {
 
 //===--- while ------------------------------------------------------------===//
 
-/// while/type.1: the condition gives one bool, sharded or not at all.
-static LogicalResult checkPredicate(TypingContext &cx, TypeId type) {
+/// Whether vmap can have made this condition: one bool for each of the first
+/// dims that all carries have, which are the operands from `first` on.
+static bool isBatchOf(TypingContext &cx, const Type &condition,
+                      unsigned first) {
+  for (unsigned i = first; i < cx.numOperands(); ++i) {
+    if (!cx.operand(i).isArray())
+      continue;
+    ArrayRef<int64_t> carry = cx.operand(i).shape;
+    if (carry.size() < condition.rank() ||
+        carry.take_front(condition.rank()) != ArrayRef(condition.shape))
+      return false;
+  }
+  return true;
+}
+
+/// while/type.1: the condition gives one bool, or one of each batched loop,
+/// sharded or not at all.
+static LogicalResult checkPredicate(TypingContext &cx, TypeId type,
+                                    unsigned first) {
   if (!type.valid())
     return success();
   const Type &t = cx.context().type(type);
-  if (t.isArray() && t.rank() == 0 && t.dtype == DType::Bool)
+  if (t.isArray() && t.dtype == DType::Bool && isBatchOf(cx, t, first))
     return success();
   return cx.error(diag::WhilePredicate, type).markParam("cond_jaxpr");
 }
@@ -267,7 +284,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
     inferWhile(cx, condArgs, loop);
   TypingHost::Body cond =
       cx.host().typeBody(p.cond, condArgs, cx.mesh(), condInputs);
-  reported |= failed(checkPredicate(cx, cond.results[0].type));
+  reported |= failed(checkPredicate(cx, cond.results[0].type, firstCarry));
   LoopResults found = typeLoop(cx, std::move(loop));
   // A carry that starts or goes on otherwise does so for the condition too.
   bool restarted = false;
