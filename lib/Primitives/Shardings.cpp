@@ -68,9 +68,32 @@ static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
       .markParam("dst_sharding");
 }
 
+/// reshard/type.3: of JAX's own reshards only the mesh counts: they keep the
+/// operand's sharding, but for axes that are not Explicit there.
+static FailureOr<Sharding> kept(TypingContext &cx, ShardingParam param) {
+  param.spec = PartitionSpec();
+  param.state = ShardingParam::Given;
+  FailureOr<Sharding> there =
+      cx.resolveParam(param, cx.operand(0).rank(), "dst_sharding");
+  if (failed(there))
+    return failure();
+  const Mesh &mesh = cx.context().meshOrEmpty(there->mesh);
+  AxisSet is = mesh.axesOf(AxisType::Explicit);
+  Sharding result = onMesh(cx.context(), cx.sharding(0), there->mesh);
+  for (AxisList &dim : result.dims)
+    llvm::erase_if(dim, [&](uint8_t axis) { return !is.contains(axis); });
+  result.unreduced = result.unreduced & is;
+  result.reduced = result.reduced & is;
+  if (result.unreduced.empty())
+    result.kind = ReductionKind::None;
+  return result;
+}
+
 static FailureOr<Sharding> destination(TypingContext &cx) {
   const ShardingParam &param = cx.params<Reshard>().destination;
   unsigned rank = cx.operand(0).rank();
+  if (param.by == Value::Jax)
+    return kept(cx, param);
   switch (param.state) {
   case ShardingParam::Given:
     return cx.resolveParam(param, rank, "dst_sharding");

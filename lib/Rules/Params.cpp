@@ -157,7 +157,8 @@ bool shardtype::readParam(const Program &p, const Value &v,
   case Value::Sharding:
     if (v.elements.empty())
       return false;
-    out.state = ShardingParam::Given;
+    // What JAX copied from a recorded type is no one's wish (export E8).
+    out.state = v.by == Value::Jax ? ShardingParam::None : ShardingParam::Given;
     out.mesh = MeshId(static_cast<uint32_t>(v.integer));
     out.spec = p.spec(p.value(v.elements[0]));
     out.by = v.by;
