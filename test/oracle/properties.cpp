@@ -50,6 +50,8 @@ public:
   }
   /// `f32[8@(X,Y)]{U:Y}` without Y: `f32[8@X]`.
   std::string type(StringRef text) const {
+    if (!text.contains('[') || text.starts_with("Ref"))
+      return text.str();
     auto [head, tail] = text.split(']');
     auto [front, body] = head.split('[');
     std::string out = front.str() + "[";
@@ -163,6 +165,7 @@ void Properties::group(const Group &group) {
 void Properties::refusal(Situation &situation, Situation &other,
                          const Group &group, const Case &c,
                          ArrayRef<std::string> operands, StringRef why) {
+  WithoutUnits units(group.mesh); // A rule's own type may keep such axes.
   std::vector<std::string> wanted;
   unsigned count = situation.numResults(c);
   other.run(operands, count, [&](TypingContext &cx, bool accepted) {
@@ -178,8 +181,9 @@ void Properties::refusal(Situation &situation, Situation &other,
   situation.run(c.operands, count, [&](TypingContext &cx, bool accepted) {
     fits = !accepted && cx.diagnostics().front().wanted.valid();
     for (const Typed &result : cx.results())
-      ours.push_back(result.type.valid() ? str(cx.context(), result.type)
-                                         : std::string("(none)"));
+      ours.push_back(result.type.valid()
+                         ? units.type(str(cx.context(), result.type))
+                         : std::string("(none)"));
   });
   if (fits && ours == wanted)
     return;
