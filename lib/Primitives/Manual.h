@@ -20,6 +20,11 @@ struct NamedAxes {
 FailureOr<NamedAxes> namedAxes(TypingContext &cx, const Value &value,
                                StringRef key);
 
+/// Reports the first operand that is no array.
+LogicalResult arraysOnly(TypingContext &cx);
+/// Axes for a message: `{X,Y}`, or `nothing`.
+std::string orNothing(TypingContext &cx, AxisSet axes);
+
 /// Parts of a group that take part on their own; empty: all of it.
 struct Groups {
   SmallVector<SmallVector<int64_t, 3>, 2> members;
@@ -34,6 +39,14 @@ int64_t groupSize(TypingContext &cx, const NamedAxes &axes,
 /// Refuses operand 0 if it is unreduced or reduced over the axes, or unreduced
 /// by another kind than sum (manual/collective.2).
 LogicalResult refuseSets(TypingContext &cx, const NamedAxes &axes);
+/// Refuses operand 0 if it is unreduced by another kind than sum
+/// (manual/cast.3).
+LogicalResult sumsOnly(TypingContext &cx);
+/// Refuses operand 0 if it varies over some of the axes (manual/cast.2).
+LogicalResult refuseVarying(TypingContext &cx, AxisSet axes);
+/// Warns of axes that are cast although operand 0 is not in the state that is
+/// cast from over them; `have`: those over which it is (manual/cast.4).
+void warnPartly(TypingContext &cx, AxisSet axes, AxisSet have, StringRef state);
 /// V of a collective that takes and gives values that vary over its axes
 /// (manual/collective.1).
 FailureOr<AxisSet> collectiveVarying(TypingContext &cx, const NamedAxes &axes);

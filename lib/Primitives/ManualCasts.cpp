@@ -18,43 +18,9 @@ struct Cast {
 } // namespace
 
 static FailureOr<NamedAxes> castAxes(TypingContext &cx) {
-  if (!cx.operand(0).isArray())
-    return cx
-        .error(diag::DTypeMismatch, "'" + cx.name().str() +
-                                        "' takes arrays, not " +
-                                        cx.arg(cx.operandId(0)))
-        .mark(0);
+  if (failed(arraysOnly(cx)))
+    return failure();
   return namedAxes(cx, *cx.params<Cast>().axes, "axes");
-}
-
-static std::string orNothing(TypingContext &cx, AxisSet axes) {
-  return axes.empty() ? "nothing" : cx.arg(axes);
-}
-
-/// Refuses an operand that varies over some of the axes (manual/cast.2).
-static LogicalResult refuseVarying(TypingContext &cx, AxisSet axes) {
-  AxisSet both = cx.operand(0).manual.varying & axes;
-  if (both.empty())
-    return success();
-  return cx.error(diag::CastVarying, cx.name(), axes, both).mark(0);
-}
-
-/// Partial results by max or min stay what they are (manual/cast.3).
-static LogicalResult sumsOnly(TypingContext &cx) {
-  const ManualAxisType &own = cx.operand(0).manual;
-  if (own.unreduced.empty() || own.kind == ReductionKind::Sum)
-    return success();
-  return cx
-      .error(diag::UnreducedKind, 0, str(own.kind), cx.name(),
-             str(ReductionKind::Sum))
-      .mark(0);
-}
-
-/// The axes that are cast although they are not in the state (manual/cast.4).
-static void warnPartly(TypingContext &cx, AxisSet axes, AxisSet have,
-                       StringRef state) {
-  if (AxisSet rest = axes - have; !rest.empty())
-    cx.error(diag::CastPartly, cx.name(), axes, rest, state).mark(0);
 }
 
 /// manual/pvary.1

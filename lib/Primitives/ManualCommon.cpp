@@ -52,6 +52,21 @@ FailureOr<NamedAxes> shardtype::namedAxes(TypingContext &cx, const Value &value,
   return axes;
 }
 
+LogicalResult shardtype::arraysOnly(TypingContext &cx) {
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (!cx.operand(i).isArray())
+      return cx
+          .error(diag::DTypeMismatch, "'" + cx.name().str() +
+                                          "' takes arrays, not " +
+                                          cx.arg(cx.operandId(i)))
+          .mark(i);
+  return success();
+}
+
+std::string shardtype::orNothing(TypingContext &cx, AxisSet axes) {
+  return axes.empty() ? "nothing" : cx.arg(axes);
+}
+
 bool shardtype::readParam(const Program &program, const Value &value,
                           Groups &out) {
   if (value.kind == Value::None || value.kind == Value::Hidden)
@@ -113,11 +128,8 @@ LogicalResult shardtype::refuseSets(TypingContext &cx, const NamedAxes &axes) {
         .mark(0)
         .castOperand(0, summed);
   }
-  if (!own.unreduced.empty() && own.kind != ReductionKind::Sum)
-    return cx
-        .error(diag::UnreducedKind, 0, str(own.kind), cx.name(),
-               str(ReductionKind::Sum))
-        .mark(0);
+  if (failed(sumsOnly(cx)))
+    return failure();
   if (AxisSet both = own.reduced & axes.set; !both.empty()) {
     ManualAxisType cast = own;
     cast.reduced = own.reduced - both;
@@ -127,6 +139,29 @@ LogicalResult shardtype::refuseSets(TypingContext &cx, const NamedAxes &axes) {
         .castOperand(0, cast);
   }
   return success();
+}
+
+LogicalResult shardtype::sumsOnly(TypingContext &cx) {
+  const ManualAxisType &own = cx.operand(0).manual;
+  if (own.unreduced.empty() || own.kind == ReductionKind::Sum)
+    return success();
+  return cx
+      .error(diag::UnreducedKind, 0, str(own.kind), cx.name(),
+             str(ReductionKind::Sum))
+      .mark(0);
+}
+
+LogicalResult shardtype::refuseVarying(TypingContext &cx, AxisSet axes) {
+  AxisSet both = cx.operand(0).manual.varying & axes;
+  if (both.empty())
+    return success();
+  return cx.error(diag::CastVarying, cx.name(), axes, both).mark(0);
+}
+
+void shardtype::warnPartly(TypingContext &cx, AxisSet axes, AxisSet have,
+                           StringRef state) {
+  if (AxisSet rest = axes - have; !rest.empty())
+    cx.error(diag::CastPartly, cx.name(), axes, rest, state).mark(0);
 }
 
 FailureOr<AxisSet> shardtype::collectiveVarying(TypingContext &cx,
@@ -140,7 +175,7 @@ FailureOr<AxisSet> shardtype::collectiveVarying(TypingContext &cx,
   cast.varying |= axes.set;
   return cx
       .error(diag::CollectiveInvarying, cx.name(), axes.set,
-             own.varying.empty() ? "nothing" : cx.arg(own.varying))
+             orNothing(cx, own.varying))
       .mark(0)
       .castOperand(0, cast);
 }

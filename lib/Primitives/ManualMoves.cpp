@@ -94,23 +94,14 @@ struct Index {
 } // namespace
 
 static FailureOr<NamedAxes> axesOf(TypingContext &cx, const Value &value) {
-  for (unsigned i = 0; i < cx.numOperands(); ++i)
-    if (!cx.operand(i).isArray())
-      return cx
-          .error(diag::DTypeMismatch, "'" + cx.name().str() +
-                                          "' takes arrays, not " +
-                                          cx.arg(cx.operandId(i)))
-          .mark(i);
+  if (failed(arraysOnly(cx)))
+    return failure();
   FailureOr<NamedAxes> axes = namedAxes(cx, value, "axis_name");
   if (succeeded(axes) && !axes->dims.empty())
     return cx
         .error(diag::CollectiveArgument, cx.name(), "it takes no dims as axes")
         .markParam("axis_name");
   return axes;
-}
-
-static std::string orNothing(TypingContext &cx, AxisSet axes) {
-  return axes.empty() ? "nothing" : cx.arg(axes);
 }
 
 //===--- ppermute and pbroadcast ------------------------------------------===//
@@ -264,22 +255,10 @@ static LogicalResult allGatherInvariant(TypingContext &cx) {
   if (failed(type))
     return failure();
   ManualAxisType to = type->manual;
-  if (AxisSet rest = axes->set - to.varying;
-      !rest.empty() && cx.options().vma == Vma::On) // manual/cast.4
-    cx.error(diag::CastPartly, cx.name(), axes->set, rest, "varying").mark(0);
+  if (cx.options().vma == Vma::On)
+    warnPartly(cx, axes->set, to.varying, "varying");
   to.varying = to.varying - axes->set;
   return setManualResult(cx, *type, to);
-}
-
-/// Sums only, where an operand is unreduced over other axes.
-static LogicalResult sumsOnly(TypingContext &cx) {
-  const ManualAxisType &own = cx.operand(0).manual;
-  if (own.unreduced.empty() || own.kind == ReductionKind::Sum)
-    return success();
-  return cx
-      .error(diag::UnreducedKind, 0, str(own.kind), cx.name(),
-             str(ReductionKind::Sum))
-      .mark(0);
 }
 
 /// manual/all_gather_reduced.1
@@ -306,8 +285,7 @@ static LogicalResult allGatherReduced(TypingContext &cx) {
   FailureOr<Type> type = gathered(cx, p.dim, p.tiled, *size);
   if (failed(type) || failed(sumsOnly(cx)))
     return failure();
-  if (AxisSet rest = axes->set - to.varying; !rest.empty()) // manual/cast.4
-    cx.error(diag::CastPartly, cx.name(), axes->set, rest, "varying").mark(0);
+  warnPartly(cx, axes->set, to.varying, "varying");
   to.varying = to.varying - axes->set;
   to.reduced |= axes->set;
   return setManualResult(cx, *type, to);
@@ -374,16 +352,15 @@ static LogicalResult unreducedReduceScatter(TypingContext &cx) {
         .error(diag::CastNeedsUnreduced, cx.name(), axes->set,
                orNothing(cx, to.unreduced))
         .mark(0);
-  if (AxisSet both = to.varying & axes->set; !both.empty())
-    return cx.error(diag::CastVarying, cx.name(), axes->set, both).mark(0);
+  if (failed(refuseVarying(cx, axes->set)))
+    return failure();
   FailureOr<int64_t> size = statedSize(cx, *axes, {}, p.size);
   if (failed(size))
     return failure();
   FailureOr<Type> type = scattered(cx, p.dim, p.tiled, *size);
   if (failed(type) || failed(sumsOnly(cx)))
     return failure();
-  if (AxisSet rest = axes->set - to.unreduced; !rest.empty()) // manual/cast.4
-    cx.error(diag::CastPartly, cx.name(), axes->set, rest, "unreduced").mark(0);
+  warnPartly(cx, axes->set, to.unreduced, "unreduced");
   to.unreduced = to.unreduced - axes->set;
   to.varying |= axes->set;
   return setManualResult(cx, *type, to);

@@ -22,20 +22,6 @@ struct Grouped {
 };
 } // namespace
 
-static LogicalResult arraysOnly(TypingContext &cx) {
-  if (cx.operand(0).isArray())
-    return success();
-  return cx
-      .error(diag::DTypeMismatch, "'" + cx.name().str() +
-                                      "' takes arrays, not " +
-                                      cx.arg(cx.operandId(0)))
-      .mark(0);
-}
-
-static std::string orNothing(TypingContext &cx, AxisSet axes) {
-  return axes.empty() ? "nothing" : cx.arg(axes);
-}
-
 static StringRef equalEffect(TypingContext &cx) {
   return cx.name().contains("psum")
              ? "the result is the value times the number of devices"
@@ -62,9 +48,8 @@ static LogicalResult toInvariant(TypingContext &cx, const NamedAxes &axes) {
         .markParam("axes");
   if (failed(cx.checkContextMesh()) || failed(refuseSets(cx, axes)))
     return failure();
-  if (AxisSet rest = axes.set - to.varying;
-      !rest.empty() && cx.options().vma == Vma::On) // manual/cast.4
-    cx.error(diag::CastPartly, cx.name(), axes.set, rest, "varying").mark(0);
+  if (cx.options().vma == Vma::On)
+    warnPartly(cx, axes.set, to.varying, "varying");
   warnEqual(cx, axes, equalEffect(cx));
   to.varying = to.varying - axes.set;
   return setManualResult(cx, cx.operand(0), to);
@@ -178,8 +163,8 @@ template <ReductionKind Kind> static LogicalResult sumUp(TypingContext &cx) {
         .error(diag::CastNeedsUnreduced, cx.name(), axes->set,
                orNothing(cx, to.unreduced))
         .mark(0);
-  if (AxisSet both = to.varying & axes->set; !both.empty())
-    return cx.error(diag::CastVarying, cx.name(), axes->set, both).mark(0);
+  if (failed(refuseVarying(cx, axes->set)))
+    return failure();
   if (!axes->dims.empty())
     return cx
         .error(diag::CollectiveArgument, cx.name(), "it takes no dims as axes")
@@ -189,8 +174,7 @@ template <ReductionKind Kind> static LogicalResult sumUp(TypingContext &cx) {
   if (to.kind != Kind)
     return cx.error(diag::UnreducedKind, 0, str(to.kind), cx.name(), str(Kind))
         .mark(0);
-  if (AxisSet rest = axes->set - to.unreduced; !rest.empty()) // manual/cast.4
-    cx.error(diag::CastPartly, cx.name(), axes->set, rest, "unreduced").mark(0);
+  warnPartly(cx, axes->set, to.unreduced, "unreduced");
   to.unreduced = to.unreduced - axes->set;
   return setManualResult(cx, cx.operand(0), to);
 }
