@@ -35,6 +35,25 @@ std::vector<InputText> shardtype::splitSections(StringRef name, StringRef bytes,
   return sections;
 }
 
+std::optional<JsonValue>
+shardtype::readJsonFile(StringRef path, StringRef shown, raw_ostream &err) {
+  DiagnosticList diags;
+  if (auto buffer = readInput(path, diags))
+    if (auto value = readJsonValue(buffer->getBuffer(), diags))
+      return value;
+  ReportOptions report;
+  report.program = shown.str();
+  printInputErrors(err, diags, report);
+  return std::nullopt;
+}
+
+std::string shardtype::pointerPart(StringRef key) {
+  std::string part;
+  for (char c : key)
+    part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return "/" + part;
+}
+
 LoadLimits shardtype::limitsOf(const Options &options) {
   LoadLimits limits;
   limits.text.depth = options.maxDepth;

@@ -221,14 +221,6 @@ LogicalResult Resolver::strings(
   return success();
 }
 
-/// One part of a JSON pointer.
-static std::string pointerPart(StringRef key) {
-  std::string part;
-  for (char c : key)
-    part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return "/" + part;
-}
-
 LogicalResult Resolver::specs(const JsonValue &value, const std::string &from,
                               std::vector<ArgumentSpec> &specs) {
   int position = 0;
@@ -310,17 +302,9 @@ LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
 
 LogicalResult Resolver::config(StringRef path) {
   file_ = path == "-" ? "<stdin>" : path.str();
-  DiagnosticList diags;
-  auto buffer = readInput(path, diags);
-  std::optional<JsonValue> value;
-  if (buffer)
-    value = readJsonValue(buffer->getBuffer(), diags);
-  if (!value) {
-    ReportOptions report;
-    report.program = file_;
-    printInputErrors(err_, diags, report);
+  std::optional<JsonValue> value = readJsonFile(path, file_, err_);
+  if (!value)
     return failure();
-  }
   if (value->kind != JsonValue::Object)
     return fail(file_, "a config file holds one object");
   for (const auto &[key, item] : value->object)

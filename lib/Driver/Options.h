@@ -39,6 +39,13 @@ LogicalResult resolveOptions(Context &context, const Options &options,
                              CheckOptions &check, LevelOptions &levels,
                              raw_ostream &err);
 
+/// The JSON of a config or rules file, called `shown` in messages. Nothing: it
+/// cannot be read, and `err` says why.
+std::optional<JsonValue> readJsonFile(StringRef path, StringRef shown,
+                                      raw_ostream &err);
+/// One part of a JSON pointer: `/name`.
+std::string pointerPart(StringRef key);
+
 /// `PATTERN=P(...)` or `P(...)`; positional ones are numbered by the caller.
 /// False: `error` has what is wrong, and where in the text.
 bool parseArgumentSpec(Context &context, StringRef text, ArgumentSpec &spec,

@@ -93,7 +93,7 @@ LogicalResult RulesReader::sizes(const JsonValue &value, const std::string &at,
   for (const auto &[factor, item] : value.object) {
     std::optional<int64_t> size = wholeNumber(item);
     if (!size)
-      return fail(at + "/" + factor, "expected a size, 0 or more");
+      return fail(at + pointerPart(factor), "expected a size, 0 or more");
     rule.sizes.push_back({factor, *size});
   }
   return success();
@@ -130,7 +130,7 @@ LogicalResult RulesReader::primitive(const JsonValue &value,
     return fail(at, "expected an object with name and dims");
   OwnRule rule;
   for (const auto &[key, item] : value.object)
-    if (failed(entry(key, item, at + "/" + key, rule)))
+    if (failed(entry(key, item, at + pointerPart(key), rule)))
       return failure();
   if (!value.get("name") || !value.get("dims"))
     return fail(at, std::string("'") + (value.get("name") ? "dims" : "name") +
@@ -140,7 +140,7 @@ LogicalResult RulesReader::primitive(const JsonValue &value,
     return success();
   std::string place = at + "/" + fault->field.str();
   if (fault->field == "sizes")
-    place += "/" + rule.sizes[fault->index].first;
+    place += pointerPart(rule.sizes[fault->index].first);
   else if (fault->index >= 0)
     place += "/" + std::to_string(fault->index);
   std::string message = fault->message;
@@ -156,7 +156,7 @@ LogicalResult RulesReader::read(const JsonValue &root) {
     return fail("/", "expected an object with a list 'primitives'");
   for (const auto &[key, item] : root.object)
     if (key != "primitives")
-      return fail("/" + key, "unknown key; known is primitives");
+      return fail(pointerPart(key), "unknown key; known is primitives");
   for (unsigned i = 0; i < list->list.size(); ++i)
     if (failed(primitive(list->list[i], "/primitives/" + std::to_string(i))))
       return failure();
@@ -165,17 +165,9 @@ LogicalResult RulesReader::read(const JsonValue &root) {
 
 static LogicalResult readRules(StringRef path, OwnPrimitives &own,
                                raw_ostream &err) {
-  DiagnosticList diags;
-  auto buffer = readInput(path, diags);
-  std::optional<JsonValue> value;
-  if (buffer)
-    value = readJsonValue(buffer->getBuffer(), diags);
-  if (value)
-    return RulesReader(path, own, err).read(*value);
-  ReportOptions report;
-  report.program = path.str();
-  printInputErrors(err, diags, report);
-  return failure();
+  StringRef shown = path == "-" ? "<stdin>" : path;
+  std::optional<JsonValue> value = readJsonFile(path, shown, err);
+  return value ? RulesReader(shown, own, err).read(*value) : failure();
 }
 
 LogicalResult shardtype::addOwnRules(const Options &options, OwnPrimitives &own,

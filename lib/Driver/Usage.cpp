@@ -81,7 +81,9 @@ bool shardtype::checkInputNames(const Options &options, StringRef verb,
     return fail("name a program: a file, or - for standard input");
   if (llvm::is_contained(options.programs, ""))
     return fail("a program's name is empty");
-  if (llvm::count(options.programs, "-") + (options.config == "-") > 1)
+  if (llvm::count(options.programs, "-") + llvm::count(options.rules, "-") +
+          (options.config == "-") >
+      1)
     return fail("standard input (-) can be read only once");
   return true;
 }
