@@ -197,17 +197,6 @@ static std::optional<TypeId> chosenType(Engine &engine, const Choice &choice,
   return cx.withSharding(before, *wanted);
 }
 
-static Fix operandFix(Context &cx, unsigned operand, TypeId before,
-                      TypeId after) {
-  Fix fix;
-  fix.operand = operand;
-  fix.type = after;
-  fix.spec = str(cx, toSpec(cx, cx.type(after).sharding));
-  fix.code = "reshard({0}, " + fix.spec + ")";
-  fix.communication = reshardCost(cx, before, after);
-  return fix;
-}
-
 /// The result that is chosen beside operands, among what the row offers for
 /// these.
 static const Fix *chosenResult(Engine &engine, const Choice &choice,
@@ -249,7 +238,7 @@ bool Findings::chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
           return fix.operand == choice.operand;
         }))
       return false;
-    fixes.push_back(operandFix(context_, choice.operand,
+    fixes.push_back(reshardFix(context_, choice.operand,
                                operands[choice.operand].type(), *after));
     operands[choice.operand] = Val(*after, 0);
   }

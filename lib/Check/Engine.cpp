@@ -17,6 +17,7 @@
 // compared with the recorded ones, which stand (spec 01, 5.5).
 #include "Engine.h"
 #include "Findings.h"
+#include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
@@ -391,7 +392,7 @@ void Engine::nameAxisMode(TypingContext &cx, Diagnostic &d) {
   fix.operand = operand;
   Sharding cast = onMesh(context_, cx.sharding(operand), cx.mesh());
   fix.type = context_.withSharding(cx.operandId(operand), cast);
-  fix.spec = str(context_, toSpec(context_, cast));
+  fix.spec = pasteable(context_, cast);
   fix.code = "reshard({0}, " + fix.spec + ")";
   d.fixes.push_back(std::move(fix));
 }

@@ -321,18 +321,14 @@ static void reportCarry(TypingContext &cx, const LoopBody &loop,
   Fix end, start;
   end.type = m.in;
   end.result = end.bodyResult = m.carry.result;
-  end.spec = cx.arg(types.type(m.in).sharding);
+  end.spec = pasteable(types, types.type(m.in).sharding);
   end.code = "return reshard(..., " + end.spec + ") from the body";
   end.communication = reshardCost(types, m.out, m.in);
   end.times = loop.trips;
   end.perTrip = true;
   end.assumed = !startFirst;
-  start.type = m.start;
-  start.operand = m.carry.operand;
   if (m.start.valid()) {
-    start.spec = cx.arg(types.type(m.start).sharding);
-    start.code = "reshard({0}, " + start.spec + ")";
-    start.communication = reshardCost(types, m.in, m.start);
+    start = reshardFix(types, m.carry.operand, m.in, m.start);
     start.assumed = startFirst;
   }
   if (m.start.valid() && startFirst)
@@ -383,15 +379,22 @@ static bool settleStates(TypingContext &cx, const LoopBody &loop,
   return true;
 }
 
+std::vector<Typed> shardtype::triedResults(TypingContext &cx, JaxprId body,
+                                           ArrayRef<Typed> args,
+                                           BodyInputs inputs) {
+  std::vector<Typed> tried = cx.host().tryBody(body, args, cx.mesh());
+  if (tried.empty()) { // Nothing is reported here, or there are errors anyway.
+    TypingHost::Body typed = cx.host().typeBody(body, args, cx.mesh(), inputs);
+    tried.assign(typed.results.begin(), typed.results.end());
+  }
+  return tried;
+}
+
 /// manual/infer.4: what a loop makes of the axes its carries vary over.
 void shardtype::inferCarries(TypingContext &cx, LoopBody &loop) {
-  std::vector<Typed> last = cx.host().tryBody(loop.jaxpr, loop.args, cx.mesh());
-  if (last.empty()) { // Nothing is reported here, or there are errors anyway.
-    TypingHost::Body body =
-        cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
-    last.assign(body.results.begin(), body.results.end());
-  }
   for (unsigned round = 0; round < 64; ++round) {
+    std::vector<Typed> last =
+        triedResults(cx, loop.jaxpr, loop.args, loop.inputs);
     bool same = true;
     for (const Carry &carry : loop.carries) {
       Typed &in = loop.args[carry.input];
@@ -404,14 +407,6 @@ void shardtype::inferCarries(TypingContext &cx, LoopBody &loop) {
     }
     if (same)
       return;
-    std::vector<Typed> tried =
-        cx.host().tryBody(loop.jaxpr, loop.args, cx.mesh());
-    if (tried.empty()) {
-      TypingHost::Body body =
-          cx.host().typeBody(loop.jaxpr, loop.args, cx.mesh(), loop.inputs);
-      tried.assign(body.results.begin(), body.results.end());
-    }
-    last = std::move(tried);
   }
 }
 

@@ -78,6 +78,10 @@ struct LoopResults {
   bool failed = false;
 };
 LoopResults typeLoop(TypingContext &cx, LoopBody loop);
+/// The results of a body for these arguments, by a trial where one is possible;
+/// else its errors are reported.
+std::vector<Typed> triedResults(TypingContext &cx, JaxprId body,
+                                ArrayRef<Typed> args, BodyInputs inputs = {});
 /// With Vma::Infer: what the carries vary over in some trip.
 void inferCarries(TypingContext &cx, LoopBody &loop);
 

@@ -150,7 +150,7 @@ static TypeId reportBranches(TypingContext &cx, const Branches &all,
     Fix fix;
     fix.type = wanted;
     fix.result = fix.bodyResult = result;
-    fix.spec = cx.arg(types.type(wanted).sharding);
+    fix.spec = pasteable(types, types.type(wanted).sharding);
     fix.code = "return reshard(..., " + fix.spec + ") from every branch";
     fix.communication = dearest(cx, all, result, wanted);
     fixes.push_back(std::move(fix));

@@ -221,11 +221,7 @@ static void inferWhile(TypingContext &cx, std::vector<Typed> &condArgs,
     inferCarries(cx, loop);
     for (const Carry &carry : loop.carries)
       condArgs[p.condConsts + carry.result] = loop.args[carry.input];
-    std::vector<Typed> cond = cx.host().tryBody(p.cond, condArgs, cx.mesh());
-    if (cond.empty()) {
-      TypingHost::Body body = cx.host().typeBody(p.cond, condArgs, cx.mesh());
-      cond.assign(body.results.begin(), body.results.end());
-    }
+    std::vector<Typed> cond = triedResults(cx, p.cond, condArgs);
     if (!cond[0].type.valid() || !types.type(cond[0].type).isArray())
       return;
     AxisSet axes = types.type(cond[0].type).manual.varying;

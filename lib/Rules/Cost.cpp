@@ -272,6 +272,16 @@ std::vector<CommStep> shardtype::resultCost(Context &cx, const DimMap &dims,
   return OperationCost(cx, dims, operands, wanted).cheapest();
 }
 
+uint64_t shardtype::sentBytes(CommStep::Kind kind, uint64_t payload,
+                              uint64_t n) {
+  if (kind == CommStep::Permute || !isCounted(payload))
+    return payload;
+  unsigned __int128 all = payload;
+  if (kind == CommStep::AllReduce)
+    all *= 2;
+  return amountOf(all - all / n);
+}
+
 uint64_t shardtype::totalSent(ArrayRef<CommStep> steps) {
   uint64_t sent = 0;
   for (const CommStep &step : steps)

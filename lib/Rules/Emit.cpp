@@ -19,18 +19,23 @@ ValueId shardtype::shardingValue(Program &program, const Sharding &sharding) {
   return program.intern(value);
 }
 
-Atom Emitter::reshard(Atom operand, TypeId to, EqnInfoId info) {
-  Context &cx = program_.context();
-  Param params[] = {{cx.intern("concrete_mesh"), program_.intern(Value())},
-                    {cx.intern("dst_sharding"),
-                     shardingValue(program_, cx.type(to).sharding)}};
+Atom Emitter::add(StringRef name, Atom operand, ArrayRef<Param> params,
+                  TypeId to, EqnInfoId info) {
   std::optional<uint16_t> primitive =
-      program_.primitive("reshard", primitives_.info("reshard"));
+      program_.primitive(name, primitives_.info(name));
   if (!primitive)
     return operand; // No program has that many primitives and needs this one.
   EqnId eqn = builder_.addEqn(*primitive, operand,
                               program_.internParams(params), to, info);
   return program_.result(program_.eqn(eqn), 0);
+}
+
+Atom Emitter::reshard(Atom operand, TypeId to, EqnInfoId info) {
+  Context &cx = program_.context();
+  Param params[] = {{cx.intern("concrete_mesh"), program_.intern(Value())},
+                    {cx.intern("dst_sharding"),
+                     shardingValue(program_, cx.type(to).sharding)}};
+  return add("reshard", operand, params, to, info);
 }
 
 Atom Emitter::cast(StringRef name, Atom operand, AxisSet axes, TypeId to,
@@ -46,13 +51,7 @@ Atom Emitter::cast(StringRef name, Atom operand, AxisSet axes, TypeId to,
     list.elements.push_back(program_.intern(text));
   }
   Param params[] = {{cx.intern("axes"), program_.intern(list)}};
-  std::optional<uint16_t> primitive =
-      program_.primitive(name, primitives_.info(name));
-  if (!primitive)
-    return operand;
-  EqnId eqn = builder_.addEqn(*primitive, operand,
-                              program_.internParams(params), to, info);
-  return program_.result(program_.eqn(eqn), 0);
+  return add(name, operand, params, to, info);
 }
 
 Atom Emitter::convert(Atom operand, TypeId from, TypeId to, EqnInfoId info) {

@@ -8,7 +8,6 @@
 // Where JAX drops sets, so do we, with a warning.
 #include "shardtype/Rules/Manual.h"
 #include "shardtype/Rules/Helpers.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace shardtype;
 
@@ -71,13 +70,8 @@ CommStep shardtype::commStep(const Context &cx, MeshId mesh,
   for (uint8_t axis : axes)
     step.axes.push_back(cx.str(cx.meshOrEmpty(mesh).axes[axis].name).str());
   step.payloadBytes = bytes;
-  uint64_t group = static_cast<uint64_t>(std::max<int64_t>(n, 1));
-  uint64_t factor = kind == CommStep::AllReduce ? 2 : 1;
-  __uint128_t sent = kind == CommStep::Permute
-                         ? __uint128_t(bytes)
-                         : __uint128_t(bytes) * factor * (group - 1) / group;
-  step.sentBytes = static_cast<uint64_t>(
-      std::min<__uint128_t>(sent, std::numeric_limits<uint64_t>::max()));
+  step.sentBytes =
+      sentBytes(kind, bytes, static_cast<uint64_t>(std::max<int64_t>(n, 1)));
   return step;
 }
 

@@ -23,20 +23,13 @@
 // over all of them: a device may have to send all it holds. Plans are good, not
 // proved best.
 #include "ReshardPlan.h"
+#include "shardtype/Rules/Cost.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace shardtype;
 
 using Wide = unsigned __int128;
-
-/// `bytes * factor * (n-1) / n`, rounded up.
-static uint64_t share(uint64_t bytes, unsigned factor, uint64_t n) {
-  if (!isCounted(bytes))
-    return bytes;
-  Wide all = static_cast<Wide>(bytes) * factor;
-  return amountOf(all - all / n);
-}
 
 void ReshardPlan::emit(CommStep::Kind kind, ArrayRef<unsigned> digits,
                        uint64_t payload) {
@@ -51,9 +44,7 @@ void ReshardPlan::emit(CommStep::Kind kind, ArrayRef<unsigned> digits,
   }
   for (uint8_t axis : axes.list())
     step.axes.push_back(cx_.str(mesh_.axes[axis].name).str());
-  step.sentBytes = kind == CommStep::Permute
-                       ? payload
-                       : share(payload, kind == CommStep::AllReduce ? 2 : 1, n);
+  step.sentBytes = sentBytes(kind, payload, n);
   steps_.push_back(std::move(step));
 }
 

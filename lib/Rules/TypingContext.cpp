@@ -338,12 +338,22 @@ ErrorBuilder &ErrorBuilder::fix(Fix fix) {
   return *this;
 }
 
-/// A spec as it can be written in Python: sums need no kind said.
-static std::string pasteable(Context &cx, const Sharding &sharding) {
+std::string shardtype::pasteable(Context &cx, const Sharding &sharding) {
   PartitionSpec spec = toSpec(cx, sharding);
   if (spec.kind == ReductionKind::Sum)
     spec.kind = ReductionKind::None;
   return str(cx, spec);
+}
+
+Fix shardtype::reshardFix(Context &cx, unsigned operand, TypeId from,
+                          TypeId to) {
+  Fix fix;
+  fix.operand = static_cast<int>(operand);
+  fix.type = to;
+  fix.spec = pasteable(cx, cx.type(to).sharding);
+  fix.code = "reshard({0}, " + fix.spec + ")";
+  fix.communication = reshardCost(cx, from, to);
+  return fix;
 }
 
 ErrorBuilder &ErrorBuilder::fix(const Sharding &result) {
@@ -380,14 +390,9 @@ ErrorBuilder &ErrorBuilder::fixOperand(unsigned operand,
   if (!cx_.views_.empty())
     return castOperand(operand,
                        cx_.manualFrom(cx_.operand(operand).manual, sharding));
-  Fix fix;
-  fix.operand = static_cast<int>(operand);
-  fix.type = cx_.context().withSharding(cx_.operandId(operand), sharding);
-  fix.spec = pasteable(cx_.context(), sharding);
-  fix.code = "reshard({0}, " + fix.spec + ")";
-  fix.communication =
-      reshardCost(cx_.context(), cx_.operandId(operand), fix.type);
-  return this->fix(std::move(fix));
+  TypeId from = cx_.operandId(operand);
+  return fix(reshardFix(cx_.context(), operand, from,
+                        cx_.context().withSharding(from, sharding)));
 }
 
 ErrorBuilder &ErrorBuilder::sound(const Sharding &result) {

@@ -25,6 +25,10 @@ std::vector<CommStep> reshardCost(Context &cx, TypeId from, TypeId to);
 std::vector<CommStep> resultCost(Context &cx, const DimMap &dims,
                                  ArrayRef<TypeId> operands, TypeId wanted);
 
+/// What each of `n` devices sends in one step, of this payload (see above);
+/// both are amounts, as in Bytes.h. Rounded up.
+uint64_t sentBytes(CommStep::Kind kind, uint64_t payload, uint64_t n);
+
 uint64_t totalSent(ArrayRef<CommStep> steps); // An amount, as in Bytes.h.
 
 } // namespace shardtype

@@ -24,6 +24,9 @@ public:
   Atom convert(Atom operand, TypeId from, TypeId to, EqnInfoId info);
 
 private:
+  /// One equation of one operand and one result.
+  Atom add(StringRef primitive, Atom operand, ArrayRef<Param> params, TypeId to,
+           EqnInfoId info);
   Atom cast(StringRef primitive, Atom operand, AxisSet axes, TypeId to,
             EqnInfoId info);
 

@@ -128,6 +128,11 @@ LogicalResult checkIllegalResult(TypingContext &cx, const Sharding &sharding,
 std::optional<diag::Code> refusedReshard(Context &cx, Sharding from,
                                          const Sharding &to);
 
+/// A sharding's spec as Python takes it: sums are what JAX has without a kind.
+std::string pasteable(Context &cx, const Sharding &sharding);
+/// The fix that reshards an operand of type `from` to `to`.
+Fix reshardFix(Context &cx, unsigned operand, TypeId from, TypeId to);
+
 /// An operand's sharding on the mesh rules build on, where it has none.
 Sharding placed(TypingContext &cx, unsigned operand);
 /// The same with nothing unreduced, or nothing unreduced and reduced.
