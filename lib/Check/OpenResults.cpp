@@ -144,5 +144,10 @@ void Findings::openResult(unsigned index, const std::string &name) {
     d.notes.push_back(
         {"it is made here, from nothing that has a sharding", StackId()});
   d.notes.push_back({"--out '" + name + "=P(...)' decides it", StackId()});
+  d.notes.push_back(
+      {"'" + name +
+           "' is built without a sharding; traced under the mesh it may have "
+           "that of another array (zeros_like)",
+       StackId()});
   add(std::move(d));
 }

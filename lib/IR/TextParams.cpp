@@ -308,10 +308,8 @@ FailureOr<std::optional<ValueId>> TextParser::simpleValue(StringRef key) {
   if (key == "ft_in" || key == "ft_out")
     return std::optional(readFlatTree(program_, text));
   bool dtypes = key.contains("dtype") || key.ends_with("element_type");
-  std::string cacheKey = (dtypes           ? "d"
-                          : holdsDims(key) ? "s"
-                                           : "v") +
-                         text.str();
+  bool dims = holdsDims(key);
+  std::string cacheKey = (dtypes ? "d" : dims ? "s" : "v") + text.str();
   if (auto it = simpleValues_.find(cacheKey); it != simpleValues_.end())
     return std::optional(it->second);
   size_t jaxprsBefore = syntax_.jaxprs.size();
@@ -327,10 +325,9 @@ FailureOr<std::optional<ValueId>> TextParser::simpleValue(StringRef key) {
     return fail(read.errorOffset, read.error);
   if (syntax_.jaxprs.size() != jaxprsBefore)
     return read.value; // Its programs belong to this equation.
-  if (holdsDims(key) &&
-      (!read.value || program_.value(*read.value).kind == Value::Str))
-    if (std::optional<ValueId> dims = readDims(program_, text, room))
-      read.value = dims;
+  if (dims && (!read.value || program_.value(*read.value).kind == Value::Str))
+    if (std::optional<ValueId> sizes = readDims(program_, text, room))
+      read.value = sizes;
   ValueId id = read.value ? *read.value : textValue(Value::OpaqueText, text);
   simpleValues_.try_emplace(cacheKey, id);
   return std::optional(id);

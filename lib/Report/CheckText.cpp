@@ -234,11 +234,6 @@ void TextReport::signature() {
       os_ << "  ...  (" << hidden << " more; --all)\n";
     line(rows[i]);
   }
-  for (size_t i = 0; i < checked_.openResults.size(); ++i)
-    if (checked_.openResults[i] && checked_.ok())
-      os_ << "  note: '" << results[i]
-          << "' is built without a sharding; traced under the mesh it may have "
-             "that of another array (zeros_like)\n";
 }
 
 void TextReport::summary() {

@@ -129,10 +129,8 @@ std::string shardtype::utf8(StringRef text) {
 void shardtype::writeAmount(llvm::json::OStream &json, StringRef key,
                             uint64_t amount) {
   if (isCounted(amount))
-    json.attribute(key, amount);
-  else
-    json.attribute(key, nullptr);
+    return json.attribute(key, amount);
   // `"bytes_per_device": null, "bytes_per_device_is": "unknown"`
-  if (!isCounted(amount))
-    json.attribute((key + "_is").str(), uncounted(amount));
+  json.attribute(key, nullptr);
+  json.attribute((key + "_is").str(), uncounted(amount));
 }
