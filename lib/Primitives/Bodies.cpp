@@ -120,18 +120,6 @@ struct UsedCollective {
 };
 } // namespace
 
-static bool isCollective(StringRef name) {
-  name.consume_back("_start");
-  constexpr StringRef Names[] = {
-      "psum",           "psum_invariant",     "pmax",
-      "pmin",           "unreduced_psum",     "unreduced_pmax",
-      "unreduced_pmin", "ppermute",           "pbroadcast",
-      "all_gather",     "pbroadcast_dynamic", "all_gather_invariant",
-      "reduce_scatter", "all_gather_reduced", "unreduced_reduce_scatter",
-      "all_to_all",     "ragged_all_to_all"};
-  return llvm::is_contained(Names, name);
-}
-
 static AxisSet axesNamed(const Program &program, const Eqn &eqn,
                          const Mesh &mesh) {
   AxisSet axes;
@@ -162,7 +150,8 @@ static void findCollectives(const Program &program, JaxprId id,
   const Jaxpr &jaxpr = program.jaxpr(id);
   for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
     const Eqn &eqn = program.eqn(jaxpr.eqn(i));
-    if (isCollective(program.name(eqn)))
+    const PrimitiveInfo *info = program.primitives[eqn.primitive].info;
+    if (info && info->collective)
       if (AxisSet axes = axesNamed(program, eqn, mesh); axes.intersects(over))
         found.push_back(
             {program.name(eqn), axes,

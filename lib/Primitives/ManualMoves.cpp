@@ -489,15 +489,21 @@ static DimMap operandDims(TypingContext &cx) {
 }
 
 template <auto Type, typename P, unsigned Count = 1>
-static constexpr Primitive row(StringRef name,
-                               Rule<DimMap(TypingContext &)> dims,
-                               Linearity linearity = {Linearity::Jointly, 1}) {
-  return {.info = {name, schemaOf<P>},
-          .decode = decodeFor<P, Count>,
-          .dims = dims,
-          .linearity = linearity,
-          .open = OpenRule::Pointwise,
-          .type = Custom{Type}};
+static constexpr Primitive
+row(StringRef name, Rule<DimMap(TypingContext &)> dims,
+    Linearity linearity = {Linearity::Jointly, 1}, bool collective = true) {
+  return {
+      .info = {.name = name, .params = schemaOf<P>, .collective = collective},
+      .decode = decodeFor<P, Count>,
+      .dims = dims,
+      .linearity = linearity,
+      .open = OpenRule::Pointwise,
+      .type = Custom{Type}};
+}
+
+/// The other half of a collective; the devices meet in the first.
+static constexpr Primitive doneRow(StringRef name) {
+  return row<done, NoParams>(name, NoDims, {Linearity::Jointly, 1}, false);
 }
 
 static const Primitive Rows[] = {
@@ -519,11 +525,11 @@ static const Primitive Rows[] = {
     row<started<allToAll>, Exchange>("all_to_all_start", NoDims),
     row<raggedAllToAll, Ragged, 6>("ragged_all_to_all", NoDims,
                                    {Linearity::Jointly, 2}),
-    row<axisIndex, Index, 0>("axis_index", NoDims, {}),
-    row<done, NoParams>("all_gather_done", NoDims),
-    row<done, NoParams>("psum_done", NoDims),
-    row<done, NoParams>("reduce_scatter_done", NoDims),
-    row<done, NoParams>("all_to_all_done", NoDims),
-    row<done, NoParams>("ppermute_done", NoDims)};
+    row<axisIndex, Index, 0>("axis_index", NoDims, {}, false),
+    doneRow("all_gather_done"),
+    doneRow("psum_done"),
+    doneRow("reduce_scatter_done"),
+    doneRow("all_to_all_done"),
+    doneRow("ppermute_done")};
 
 ArrayRef<Primitive> shardtype::manualMoves() { return Rows; }

@@ -187,7 +187,7 @@ static DimMap reductionDims(TypingContext &cx) {
 
 template <auto Type, typename P>
 static constexpr Primitive row(StringRef name, Linearity linearity) {
-  return {.info = {name, schemaOf<P>},
+  return {.info = {.name = name, .params = schemaOf<P>, .collective = true},
           .decode = decodeFor<P, 1>,
           .dims = reductionDims,
           .linearity = linearity,

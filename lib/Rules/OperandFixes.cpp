@@ -125,11 +125,8 @@ static bool anyUnreduced(Context &context, ArrayRef<Typed> results) {
 
 void FixSearch::tryOut(Way &way) {
   ++trials_;
-  TypingContext other(cx_.context_, cx_.program_, cx_.primitive_, cx_.params_,
-                      way.operands, cx_.mesh_, cx_.numResults(), cx_.options_,
-                      cx_.host_);
+  TypingContext other(cx_, way.operands, cx_.mesh_, cx_.options_);
   other.recorded_ = cx_.recorded_;
-  other.isTrial_ = true;
   way.accepted = succeeded(other.run());
   cx_.usedRecorded_ |= other.usedRecorded_;
   way.results = std::move(other.results_);

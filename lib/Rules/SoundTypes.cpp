@@ -51,10 +51,7 @@ std::optional<SmallVector<Typed, 2>> TypingContext::withoutUnitAxes() {
   }
   Options options = options_;
   options.withoutUnitAxes = true;
-  TypingContext other(context_, program_, primitive_, params_, operands, mesh_,
-                      numResults(), options, host_);
-  other.isTrial_ = true;
-  other.derived_ = derived_;
+  TypingContext other(*this, operands, mesh_, options);
   if (failed(other.run()))
     return std::nullopt;
   return std::move(other.results_);
@@ -87,10 +84,7 @@ std::optional<SmallVector<Typed, 2>> TypingContext::replicatedResults() {
   for (const Param &param : program_.params(params_))
     if (asksForSharding(program_, param.value))
       return std::nullopt;
-  TypingContext other(context_, program_, primitive_, params_, operands,
-                      MeshId(), numResults(), options_, host_);
-  other.isTrial_ = true;
-  other.derived_ = derived_;
+  TypingContext other(*this, operands, MeshId(), options_);
   if (failed(other.run()))
     return std::nullopt;
   for (Typed &result : other.results_)
@@ -128,11 +122,8 @@ void TypingContext::noteOtherVersion(bool accepted) {
   Options options = options_;
   options.jax =
       options_.jax == JaxVersion::V0_11 ? JaxVersion::V0_12 : JaxVersion::V0_11;
-  TypingContext other(context_, program_, primitive_, params_, operands_, mesh_,
-                      numResults(), options, host_);
+  TypingContext other(*this, operands_, mesh_, options);
   other.recorded_ = recorded_;
-  other.isTrial_ = true;
-  other.derived_ = derived_;
   bool otherAccepts = succeeded(other.run());
   std::string what;
   if (otherAccepts) {

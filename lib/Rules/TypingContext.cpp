@@ -17,6 +17,14 @@ TypingContext::TypingContext(Context &context, const Program &program,
       params_(params), operands_(operands), mesh_(mesh), options_(options),
       host_(host), results_(numResults) {}
 
+TypingContext::TypingContext(const TypingContext &of, ArrayRef<Typed> operands,
+                             MeshId mesh, const Options &options)
+    : TypingContext(of.context_, of.program_, of.primitive_, of.params_,
+                    operands, mesh, of.numResults(), options, of.host_) {
+  derived_ = of.derived_;
+  isTrial_ = true;
+}
+
 const Type &TypingContext::operand(unsigned i) const {
   return views_.empty() ? context_.type(operands_[i].type) : views_[i];
 }

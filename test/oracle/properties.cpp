@@ -1,5 +1,5 @@
-// properties.cpp - what holds for all recorded verdicts, whatever the
-// primitive. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// properties.cpp - what holds for recorded verdicts of any primitive.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // oracle_properties refusals|derived [--expect LIST] FILE...
 //

@@ -71,6 +71,9 @@ struct PrimitiveInfo {
   PrintStyle style = PrintStyle::Plain;
   /// Other spellings that files use for it: `pjit` for jit.
   ArrayRef<StringRef> aliases = {};
+  /// Devices of a manual region meet in it: where they do not run the same
+  /// equations, it waits for ever.
+  bool collective = false;
 };
 
 /// Finds what is known of a primitive by name or alias; null: unknown.

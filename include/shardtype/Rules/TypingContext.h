@@ -290,6 +290,9 @@ private:
   ManualAxisType manualFrom(ManualAxisType own, const Sharding &sets) const;
   bool hasResult() const;
   friend class FixSearch;
+  /// A trial of `of` with other operands, mesh or options.
+  TypingContext(const TypingContext &of, ArrayRef<Typed> operands, MeshId mesh,
+                const Options &options);
   void tryOperandFixes(Diagnostic &diagnostic);
   void findSound(Diagnostic &diagnostic);
   std::optional<SmallVector<Typed, 2>> withoutUnitAxes();
