@@ -26,7 +26,7 @@ format() {
 }
 clang_build() {
   CC=clang-19 CXX=clang++-19 bash tools/dev/build.sh build-clang \
-    -DSHARDTYPE_WERROR=ON &&
+    -DSHARDTYPE_WERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     ctest --test-dir build-clang --output-on-failure -j "$(nproc)" -L quick
 }
 sanitizers() {
