@@ -28,11 +28,13 @@ _OPERATORS: dict[type[ast.AST], str] = {
 
 @dataclass
 class _File:
-    """A parsed source file: nodes by span, and local names by what they import."""
+    """A parsed source file: nodes by span, local names by what they import, and the
+    line behind which a further import may stand (0: at the top)."""
 
     nodes: dict[Span, ast.AST]
     imports: dict[str, str]
     lines: list[bytes]
+    imports_end: int
 
 
 class ApiTable:
@@ -65,6 +67,11 @@ class ApiTable:
                 out[name] = dict(sorted(names.items()))
         return dict(sorted(out.items()))
 
+    def imports_end(self) -> dict[str, int]:
+        """Of each file with calls: the line behind which a further import may stand."""
+        known = ((name, self._files.get(path)) for path, name in self._names.items())
+        return dict(sorted((name, f.imports_end) for name, f in known if f is not None))
+
     def _describe(self, path: str, name: str, span: Span) -> int | None:
         file = self._file(path)
         node = None if file is None else file.nodes.get(span)
@@ -80,6 +87,7 @@ class ApiTable:
 
     def _file(self, path: str) -> _File | None:
         if path not in self._files:
+            linecache.checkcache(path)  # It may have been edited since.
             self._files[path] = _parse("".join(linecache.getlines(path)))
         return self._files[path]
 
@@ -97,7 +105,20 @@ def _parse(text: str) -> _File | None:
         elif isinstance(node, (ast.expr, ast.AugAssign)) and _is_described(node):
             # Outer nodes come first; `(x)` and `x` have different spans.
             nodes.setdefault(span_of(node), node)
-    return _File(nodes, imports, text.encode().splitlines(keepends=True))
+    return _File(nodes, imports, text.encode().splitlines(keepends=True), _imports_end(tree))
+
+
+def _imports_end(tree: ast.Module) -> int:
+    """The last line of the docstring and the imports that a file begins with."""
+    end = 0
+    for i, node in enumerate(tree.body):
+        docstring = (
+            i == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        if not docstring and not isinstance(node, (ast.Import, ast.ImportFrom)):
+            break
+        end = node.end_lineno or end
+    return end
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
@@ -181,6 +202,13 @@ class _Describer:
         if text is not None:
             out["text"] = text
         out["args"] = [list(span_of(a)) for a in operands]
+        lists = {
+            str(i): [list(span_of(e)) for e in a.elts]
+            for i, a in enumerate(operands)
+            if call is not None and isinstance(a, (ast.List, ast.Tuple)) and a.elts
+        }
+        if lists:
+            out["items"] = lists
         if call is not None:
             keywords = {k.arg: k.value for k in call.keywords if k.arg is not None}
             out["kw"] = {k: list(span_of(v)) for k, v in keywords.items()}

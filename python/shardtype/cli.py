@@ -17,7 +17,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardtype import checkcli, compat, specs
@@ -37,8 +37,29 @@ class _UserCodeFailed(Exception):
         self.error = error
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m shardtype", description=__doc__.split("\n")[0])
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options; a word that is none leaves as argparse does, with the nearest one."""
+    parser, verbs = _parsers()
+    options, extra = parser.parse_known_args(argv)
+    if not extra:
+        return options
+    verb = verbs[options.verb]
+    word = extra[0].split("=")[0]
+    if not word.startswith("-"):
+        verb.error(f"'{word}' is one word too many")
+    near = difflib.get_close_matches(word, list(verb._option_string_actions), 1)
+    verb.error(f"unknown option '{word}'" + (f": did you mean {near[0]}?" if near else ""))
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser, and that of each verb."""
+    parser = argparse.ArgumentParser(
+        prog="python -m shardtype",
+        description="Write JAX programs to files for the shardtype program, or check them"
+        " with it.",
+        epilog="Exit codes: 0 exported, nothing found; 1 errors in the program, or JAX"
+        " rejects it (--mode native); 2 the work could not be done.",
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     p = verbs.add_parser(
         "export",
@@ -61,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(p)
     checkcli.add_options(p)
-    return parser
+    return parser, verbs.choices
 
 
 def _add_common(p: argparse.ArgumentParser) -> None:
@@ -81,14 +102,15 @@ def _add_common(p: argparse.ArgumentParser) -> None:
         dest="specs",
         action="append",
         metavar="SPEC",
-        help="P(X,None) for the next argument, or NAME=P(X,None) for a path or pattern",
+        help="P(X,None) for the next leaf of the flattened arguments, or NAME=P(X,None) for"
+        " a path or pattern",
     )
     p.add_argument("--root", metavar="DIR", help="source paths are relative to it (default: .)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    options = _parser().parse_args(argv)
+    options = _parse(argv)
     try:
         if options.verb == "check":
             return _check(options)
@@ -189,6 +211,15 @@ def _arguments(options: argparse.Namespace) -> tuple[tuple[Any, ...], dict[str, 
         return (), {}
     make = load(options.args_from)
     try:
+        inspect.signature(make).bind()
+    except TypeError as e:
+        raise ExportError(
+            f"--args-from {options.args_from}{inspect.signature(make)}: {e}; it names a"
+            " function without parameters that returns the arguments"
+        ) from None
+    except ValueError:  # Some callables do not tell.
+        pass
+    try:
         made = make()
     except Exception as e:
         raise _UserCodeFailed(e) from None
@@ -222,7 +253,7 @@ def load(name: str) -> Callable[..., Any]:
     """The function behind `module:function` or `file.py:function`."""
     module_name, colon, attribute = name.rpartition(":")
     if not colon or not module_name or not attribute:
-        raise ExportError(f"cannot read '{name}': write it as module:function")
+        raise ExportError(_no_function(name))
     module = _load_module(module_name)
     value: Any = module
     found: Callable[..., Any]
@@ -237,6 +268,19 @@ def load(name: str) -> Callable[..., Any]:
         raise ExportError(f"'{name}' is a {type(value).__name__}, not a function")
     found = value
     return found
+
+
+def _no_function(name: str) -> str:
+    """What to say of a word that does not name a function."""
+    if name.endswith(".py") and os.path.isfile(name):
+        return f"'{name}' is a file: name a function in it, as {name}:FUNCTION"
+    if os.path.isfile(name):
+        return (
+            f"'{name}' is a file, and no Python module; what is wanted is module:function,"
+            f" which is traced. A program that was exported before is checked by the program"
+            f" itself: shardtype check {name}"
+        )
+    return f"cannot read '{name}': write it as module:function"
 
 
 def _load_module(name: str) -> Any:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shardtype import compat, paths
+from shardtype.apis import ApiTable
 from shardtype.arrays import ArrayTable
 from shardtype.jaxprs import JaxprTable
 from shardtype.recording import Recorder, Unmarked
@@ -169,7 +170,7 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
         "sources": sources.frames,
         "stacks": sources.stacks,
         "files": sources.files(),
-        **({} if apis is None else {"apis": apis.apis, "imports": apis.imports()}),
+        **({} if apis is None else _calls(apis)),
         "arrays": arrays.arrays,
         "opaques": jaxprs.values.opaques,
         "jaxprs": jaxprs.jaxprs,
@@ -179,6 +180,11 @@ def program(traced: Trace, *, include_constants: bool, root: str | None) -> Expo
     return Exported(
         data, str(traced.jaxpr), traced.mode, traced.notes, equations, annotations
     )
+
+
+def _calls(apis: ApiTable) -> JsonObject:
+    """The user's calls, and how their files name what they import."""
+    return {"apis": apis.apis, "imports": apis.imports(), "imports_end": apis.imports_end()}
 
 
 def _record(recorder: Recorder, sources: SourceTable) -> JsonObject:

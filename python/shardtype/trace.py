@@ -109,7 +109,16 @@ def _trace(
     if mode == "plain":
         if mesh is not None or in_specs is not None:
             raise ExportError("mode plain takes no mesh and no specs; the checker takes them")
-        return _plain(fn, args, kwargs)
+        try:
+            return _plain(fn, args, kwargs)
+        except Exception as e:
+            if not is_annotation_error(e):
+                raise
+            raise NeedsMesh(
+                f"no plain trace: {first_line(e)}{_at(e)}\n"
+                "the function has sharding annotations, which a plain trace cannot hold:"
+                f" export with {_other_modes()}"
+            ) from e
     if mode == "record":
         why = record.unsupported()
         if why is not None:
@@ -121,6 +130,11 @@ def _trace(
     out = _fall_back(fn, args, kwargs, mesh, in_specs)
     out.notes.insert(0, f"{why}. Falling back to a {out.mode} trace")
     return out
+
+
+def _other_modes() -> str:
+    native = "--mode native, --mesh and --in"
+    return native if record.unsupported() else f"--mode record (the default), or {native}"
 
 
 def _record(

@@ -140,6 +140,18 @@ def test_imports_and_hashes(write):
     assert data["files"] == {"net.py": f"sha256:{digest}"}
 
 
+def test_elements_of_lists_and_the_place_for_imports(write):
+    text = HEAD + "def f(x, w, i):\n    return jnp.concatenate([x + 1, w], 0)\n"
+    data = export(write(text).f)
+    [a] = [a for a in data["apis"] if a["name"] == "jax.numpy.concatenate"]
+    assert {k: [cut(text, s) for s in v] for k, v in a["items"].items()} == {"0": ["x + 1", "w"]}
+    assert data["imports_end"] == {"net.py": 6}
+    text = '"""Doc."""\n\nN = 3\nimport jax\ndef f(x, w, i):\n    return x @ w\n'
+    assert export(write(text).f)["imports_end"] == {"net.py": 1}
+    text = "def f(x, w, i):\n    return x @ w\n"
+    assert export(write(text).f)["imports_end"] == {"net.py": 0}
+
+
 def test_without_source_there_is_no_entry(write):
     scope: dict = {}
     exec(compile("def f(x, w, i):\n    return x @ w\n", "<made>", "exec"), scope)

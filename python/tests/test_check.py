@@ -151,7 +151,9 @@ def test_results_choices_and_static_arguments():
     report = shardtype.check(
         layer, PARAMS, X, mesh="data=4", in_specs=given, choose={place: P("data", None)}, root=ROOT
     )
-    [assumed] = [f["spec"] for f in report.errors[0].fixes if f["assumed"]]
+    # A choice counts as written: what it mends is no error any more.
+    assert report.errors == [] and "mended by" in " ".join(report.findings[0].notes)
+    [assumed] = [f["spec"] for f in report.findings[0].fixes if f["assumed"]]
     assert assumed == "P('data', None)"
 
 
@@ -289,6 +291,8 @@ def test_the_command_with_a_config(run, tmp_path):
         ((*LAYER, "--in", "x=P(date)"), "names the axis 'date'"),
         (("net:layer", "--args", "f32[8]", "--mesh", "data=4"), "does not take 1 arguments"),
         (("net:layer", "--mesh", "data=0"), "it must be at least 1"),
+        ((*LAYER, "--chose", "net.py:1=P()"), "unknown option '--chose': did you mean --choose?"),
+        (("net.py", "--mesh", "data=4"), "name a function in it, as net.py:FUNCTION"),
         ((*LAYER, "--constraints", "odd"), "constraints"),
         ((*LAYER, "--program", "/no/such"), "is not a program"),
         ((*LAYER, "--config", "nowhere.json"), "cannot read nowhere.json"),

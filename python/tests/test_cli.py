@@ -58,6 +58,9 @@ MODULE = textwrap.dedent(
         def apply(x):
             return x * 2
 
+    def needs_size(n):
+        return jax.ShapeDtypeStruct((n,), jnp.int32)
+
     number = 3
     """
 )
@@ -73,6 +76,7 @@ class Result(NamedTuple):
 def folder(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.py").write_text(MODULE)
+    (tmp_path / "program.json").write_text("{}")
     (tmp_path / "broken.py").write_text("import does_not_exist_anywhere\n")
     (tmp_path / "syntax.py").write_text("def f(:\n")
     return tmp_path
@@ -204,6 +208,17 @@ def test_auto_says_which_mode(run, monkeypatch):
         (["nowhere:f"], "error: no module named 'nowhere'"),
         (["models.nowhere:f"], "error: no module named 'models.nowhere'"),
         (["models.net"], "write it as module:function"),
+        (["models/net.py"], "name a function in it, as models/net.py:FUNCTION"),
+        (["program.json"], "is checked by the program itself: shardtype check program.json"),
+        (["models.net:one", "--mseh", "X=2"], "unknown option '--mseh': did you mean --mesh?"),
+        (["models.net:one", "--zzzz"], "unknown option '--zzzz'\n"),
+        (["models.net:one", "more"], "'more' is one word too many"),
+        (["models.net:dot", "--args-from", "models.net:needs_size"],
+         "models.net:needs_size(n): missing a required argument: 'n'; it names a function"
+         " without parameters"),
+        (["models.net:annotated", "--args", "f32[8,4] f32[4,2]", "--mode", "plain"],
+         "at models/net.py:20\nthe function has sharding annotations, which a plain trace"
+         " cannot hold: export with --mode record (the default), or --mode native"),
         (["models.net:los"], "did you mean loss?"),
         (["models.net:number"], "is a int, not a function"),
         (["nowhere.py:f"], "error: no file 'nowhere.py'"),
@@ -217,7 +232,7 @@ def test_auto_says_which_mode(run, monkeypatch):
         (["models.net:no_arguments", "--mode", "odd"], "invalid choice"),
         ([], "usage:"),
     ],
-)
+)  # fmt: skip
 def test_wrong_uses(run, args, message):
     r = run(*args)
     assert r.returncode == 2, r.stderr
@@ -245,6 +260,15 @@ def test_failures_of_the_user_show_the_users_traceback(run, args, last, place):
         assert f", in {place}" in r.stderr
     for ours in ("shardtype/trace.py", "shardtype/cli.py", "jax/_src", "<frozen"):
         assert ours not in r.stderr
+
+
+def test_help_is_whole_sentences(capsys):
+    for args in (["--help"], ["export", "--help"], ["check", "--help"]):
+        with pytest.raises(SystemExit) as e:
+            main(args)
+        assert e.value.code == 0
+        description = capsys.readouterr().out.split("\n\n")[1]
+        assert description.rstrip().endswith("."), description
 
 
 def test_nothing_half_written(tmp_path, monkeypatch):

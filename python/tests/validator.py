@@ -30,6 +30,9 @@ WIDTH = {
 }  # fmt: skip
 
 
+FIELDS_OF_API = {"kind", "name", "text", "args", "items", "kw", "file", "span"}
+
+
 class Validator:
     """Collects complaints about one file."""
 
@@ -49,7 +52,7 @@ class Validator:
 
     def run(self) -> list[str]:
         d = self.data
-        fields = TOP | ({"apis", "imports"} if d["context"]["mode"] == "record" else set())
+        fields = TOP | ({"apis", "imports", "imports_end"} if d["context"]["mode"] == "record" else set())
         self.need(set(d) == fields, "file", f"fields {sorted(set(d) ^ fields)}")
         for i, a in enumerate(d.get("apis", ())):
             self.api(a, f"apis/{i}")
@@ -278,9 +281,10 @@ class Validator:
     def api(self, a: Any, w: str) -> None:
         kinds = ("call", "method", "at", "operator", "index", "attr")
         self.need(a["kind"] in kinds and isinstance(a["name"], str), w, "kind and name")
-        self.need(set(a) <= {"kind", "name", "text", "args", "kw", "file", "span"}, w, "fields")
+        self.need(set(a) <= FIELDS_OF_API, w, "fields")
         self.need(a["file"] in self.data["imports"], w, "a file without imports")
-        for span in (a["span"], *a["args"], *a.get("kw", {}).values()):
+        items = [span for spans in a.get("items", {}).values() for span in spans]
+        for span in (a["span"], *a["args"], *a.get("kw", {}).values(), *items):
             self.need(len(span) == 4 and span[:2] <= span[2:], w, f"span {span}")
 
     def marker(self, e: Any, w: str) -> None:
