@@ -18,12 +18,13 @@ from validator import validate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "test" / "corpus"
-FILES = sorted(CORPUS.glob("programs/*.json")) + sorted(CORPUS.glob("native/*.json"))
+MODES = {"programs": "plain", "native": "native", "manual": "native"}
+FILES = [p for folder in MODES for p in sorted(CORPUS.glob(f"{folder}/*.json"))]
 VERSION = "0.12.0.1"
 
 
 def test_there_is_a_corpus():
-    assert len(FILES) >= 25
+    assert len(FILES) >= 70
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -32,7 +33,7 @@ def test_file(path):
     assert validate(data) == []
     assert data["producer"]["version"] == VERSION
     assert "warnings" not in data["producer"]
-    assert data["context"]["mode"] == {"programs": "plain", "native": "native"}[path.parent.name]
+    assert data["context"]["mode"] == MODES[path.parent.name]
     assert all(f.startswith("test/corpus/models/") for f in data["files"])
     text = path.with_suffix(".txt").read_text()
     top = text[text.rindex("\n{ lambda") :] if "\n{ lambda" in text else text

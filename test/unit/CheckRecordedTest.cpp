@@ -51,7 +51,8 @@ static std::string findings(const CheckedProgram &checked) {
 TEST_CASE("native traces have their recorded types") {
   std::vector<std::string> paths =
       filesIn("spec-examples/golden/json", ".json");
-  for (const char *folder : {"test/corpus/native", "test/corpus/programs"})
+  for (const char *folder :
+       {"test/corpus/native", "test/corpus/programs", "test/corpus/manual"})
     for (std::string &path : filesIn(folder, ".json"))
       paths.push_back(std::move(path));
   for (const std::string &path : paths) {
@@ -64,7 +65,10 @@ TEST_CASE("native traces have their recorded types") {
 }
 
 TEST_CASE("a native trace re-typed on its own mesh has its own types") {
-  for (const std::string &path : filesIn("test/corpus/native", ".json")) {
+  std::vector<std::string> paths = filesIn("test/corpus/native", ".json");
+  for (std::string &path : filesIn("test/corpus/manual", ".json"))
+    paths.push_back(std::move(path));
+  for (const std::string &path : paths) {
     Loaded loaded(path);
     INFO(path);
     const Program &p = *loaded.program;

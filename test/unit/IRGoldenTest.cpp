@@ -54,8 +54,9 @@ TEST_CASE("golden programs print as JAX printed them") {
 
 TEST_CASE("corpus programs print as JAX printed them") {
   std::vector<std::string> paths = filesIn("test/corpus/programs", ".txt");
-  for (const std::string &path : filesIn("test/corpus/native", ".txt"))
-    paths.push_back(path);
+  for (const char *folder : {"test/corpus/native", "test/corpus/manual"})
+    for (const std::string &path : filesIn(folder, ".txt"))
+      paths.push_back(path);
   REQUIRE(paths.size() > 20);
   for (const std::string &path : paths) {
     INFO(path);

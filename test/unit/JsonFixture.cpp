@@ -212,8 +212,8 @@ std::vector<Sample> jsontest::samples() {
   // JAX's.
   all.push_back({source + "/test/Json/handwritten.json",
                  source + "/test/Json/handwritten.txt"});
-  for (StringRef directory :
-       {"test/corpus/programs", "test/corpus/native", "test/text/printed"})
+  for (StringRef directory : {"test/corpus/programs", "test/corpus/native",
+                              "test/corpus/manual", "test/text/printed"})
     for (const std::string &json :
          filesIn(source + "/" + directory.str(), ".json"))
       all.push_back({json, json.substr(0, json.size() - 4) + "txt"});

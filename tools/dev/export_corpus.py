@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# export_corpus.py - writes test/corpus/programs and test/corpus/native.
+# export_corpus.py - writes the programs of test/corpus: plain, native and manual.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Export the corpus models with real JAX.
 
@@ -16,6 +16,7 @@ JAX printed. JAX must be the release the recorded files were made with.
 from __future__ import annotations
 
 import argparse
+import functools
 import pathlib
 import sys
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 import decode  # noqa: E402
 import embedding  # noqa: E402
 import lstm  # noqa: E402
+import manual  # noqa: E402
 import mlp  # noqa: E402
 import resnet  # noqa: E402
 import sharded  # noqa: E402
@@ -49,7 +51,8 @@ class Program:
 
     fn: Callable[..., Any]
     args: Callable[[], tuple[Any, ...]]
-    specs: dict[str, Any] | None = None
+    specs: dict[str, Any] | list[P] | None = None
+    mesh: str = sharded.MESH
 
 
 def big_args(layers: int) -> tuple[Any, ...]:
@@ -113,6 +116,24 @@ NATIVE = {
 }
 
 
+def _manual() -> dict[str, Program]:
+    """Each on Explicit and on Auto axes, forward and gradient."""
+    table = {}
+    for name, (fn, mesh, shapes, specs, count) in manual.PROGRAMS.items():
+        auto = ",".join(axis + ":Auto" for axis in mesh.split(","))
+        for suffix, traced in (("", fn), ("_gradient", manual.gradient(fn, count))):
+            args = functools.partial(manual.arrays, *shapes)
+            table[name + suffix] = Program(traced, args, specs, mesh)
+            table[name + suffix + "_auto"] = Program(traced, args, {}, auto)
+    for suffix, specs in (("", [manual.ROWS, P()]), (":Auto", {})):
+        name = "flow" + suffix.lower().replace(":", "_")
+        table[name] = Program(manual.flow, manual.flow_args, specs, manual.LINE + suffix)
+    return table
+
+
+MANUAL = _manual()
+
+
 def export(program: Program) -> shardtype.Exported:
     """Trace and write one program, untouched by those before it."""
     jax.clear_caches()  # Else sub-programs traced earlier would be shared.
@@ -123,7 +144,7 @@ def export(program: Program) -> shardtype.Exported:
         program.fn,
         *args,
         mode="native",
-        mesh=sharded.MESH,
+        mesh=program.mesh,
         in_specs=program.specs,
         root=ROOT,
     )
@@ -132,7 +153,7 @@ def export(program: Program) -> shardtype.Exported:
 def files(names: list[str]) -> list[tuple[pathlib.Path, str]]:
     """(file, content) of the named programs, of all if none is named."""
     out = []
-    for folder, table in (("programs", PLAIN), ("native", NATIVE)):
+    for folder, table in (("programs", PLAIN), ("native", NATIVE), ("manual", MANUAL)):
         for name, program in table.items():
             if names and name not in names:
                 continue
@@ -159,7 +180,7 @@ def main() -> int:
             parser.error("--layers needs -o FILE")
         export(Program(tf.step, lambda: big_args(options.layers))).save(options.output)
         return 0
-    unknown = set(options.names) - set(PLAIN) - set(NATIVE)
+    unknown = set(options.names) - set(PLAIN) - set(NATIVE) - set(MANUAL)
     if unknown:
         parser.error(f"no program named {', '.join(sorted(unknown))}")
     different = 0
