@@ -475,7 +475,8 @@ static LogicalResult checkOutSets(TypingContext &cx, const RegionSpec &spec,
 
 /// shard_map/out.3: the value that the blocks make.
 static FailureOr<TypeId> wholeType(TypingContext &cx, const Region &region,
-                                   const RegionSpec &spec, TypeId id) {
+                                   const RegionSpec &spec, TypeId id,
+                                   unsigned result) {
   Type type = cx.context().type(id);
   MeshId around =
       cx.mesh().valid() ? cx.context().forTypes(cx.mesh()) : region.outer;
@@ -494,6 +495,12 @@ static FailureOr<TypeId> wholeType(TypingContext &cx, const Region &region,
           .error(diag::ShapeMismatch, "a result of 'shard_map' is too large")
           .markParam("out_specs");
   }
+  AxisSet hidden = (spec.unreduced | spec.reduced) - isExplicit;
+  if (!hidden.empty()) // shard_map/out.5
+    return reportSpecError(
+               cx, {SpecError::AxisType, mesh.axes[hidden.list().front()].name},
+               cx.params<ShardMap>().out.list[result], around, type.rank())
+        .markParam("out_specs");
   sharding.unreduced = (spec.unreduced & isExplicit) | type.sharding.unreduced;
   sharding.reduced = (spec.reduced & isExplicit) | type.sharding.reduced;
   if (!sharding.unreduced.empty())
@@ -528,10 +535,13 @@ static LogicalResult leave(TypingContext &cx, const Region &region,
   bool reported = failed(checkEqual(cx, region, body, result, *spec, vma));
   if (!reported && vma == Vma::On)
     reported = failed(checkOutSets(cx, *spec, id, result));
-  FailureOr<TypeId> whole = wholeType(cx, region, *spec, id);
+  FailureOr<TypeId> whole = wholeType(cx, region, *spec, id, result);
   if (failed(whole))
     return failure();
-  cx.setResult(result, *whole, body.results[result].open);
+  // Where no axis is left to choose from, nothing is undecided.
+  bool choice =
+      !cx.context().mesh(region.inner).axesOf(AxisType::Explicit).empty();
+  cx.setResult(result, *whole, choice && body.results[result].open);
   return failure(reported);
 }
 
