@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Arguments.h"
 #include "ContextMeshes.h"
+#include "Recorded.h"
 #include "shardtype/IR/Verifier.h"
 
 using namespace shardtype;
@@ -111,10 +112,13 @@ CheckedProgram shardtype::check(const Program &program,
   std::vector<Val> arguments = argumentValues(program, meshes, out, findings);
   for (Val argument : arguments)
     out.argumentTypes.push_back(argument.type());
-  if (meshes.retyped() && !hasTracedShardings(program, meshes, arguments))
+  if (meshes.retyped() && (meshes.fromRecording() ||
+                           !hasTracedShardings(program, meshes, arguments)))
     engine.doubtBackward();
   else if (!meshes.retyped())
     checkContextMeshes(program, findings);
+  if (meshes.fromRecording())
+    reportDropped(program, meshes, findings);
   std::vector<Val> results = engine.runEntry(arguments);
   out.typed = engine.typedEquations();
   takeResults(engine, results, findings);

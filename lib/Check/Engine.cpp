@@ -25,12 +25,49 @@ using namespace shardtype;
 /// Words in front of the operands in an outcome's key.
 static constexpr unsigned KeyHead = 5;
 
+/// The mesh of a reshard's destination; invalid: it has none, or JAX's own.
+static MeshId usersDestination(const Program &program, const Eqn &eqn) {
+  ValueId id = program.param(eqn.params, "dst_sharding");
+  if (!id.valid() || program.value(id).kind != Value::Sharding ||
+      program.value(id).by == Value::Jax)
+    return MeshId();
+  return MeshId(static_cast<uint32_t>(program.value(id).integer));
+}
+
+/// The recorded mesh of the only operand.
+static MeshId recordedMesh(const Program &program, const Eqn &eqn) {
+  TypeId type = program.recordedType(program.operandsOf(eqn).front());
+  if (!type.valid() || !program.context().type(type).isArray())
+    return MeshId();
+  return program.context().type(type).sharding.mesh;
+}
+
+/// Does a reshard leave a region of auto_axes? Its operand's mesh then has one
+/// conversion, to Auto, more than its destination. JAX's own APIs convert what
+/// is Explicit, and look at the sharding they are given in any case.
+static bool isAutoExit(const Program &program, const Eqn &eqn) {
+  if (program.name(eqn) != "reshard" || eqn.numOperands != 1)
+    return false;
+  const Context &cx = program.context();
+  ArrayRef<MeshConversion> out =
+      cx.meshOrEmpty(usersDestination(program, eqn)).conversions;
+  ArrayRef<MeshConversion> in =
+      cx.meshOrEmpty(recordedMesh(program, eqn)).conversions;
+  return in.size() == out.size() + 1 && in.drop_back() == out &&
+         in.back().to == AxisType::Auto &&
+         in.back().which != MeshConversion::WereExplicit;
+}
+
 Engine::Shared::Shared(const Program &program, const PrimitiveSet &primitives,
                        const CheckOptions &options)
     : meshes(program, options) {
   Context &cx = program.context();
   for (const PrimitiveRef &used : program.primitives)
     rows.push_back(primitives.find(cx.str(used.name)));
+  if (meshes.fromRecording())
+    for (uint32_t i = 0; i < program.eqns.size(); ++i)
+      if (isAutoExit(program, program.eqns[i]))
+        autoExits.insert(EqnId(i));
 }
 
 Engine::Engine(const Program &program, const PrimitiveSet &primitives,
@@ -121,6 +158,14 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   }
   if (poison)
     return poisonResults(frame, eqn, mesh);
+  if (!shared_->autoExits.empty() && shared_->autoExits.contains(id) &&
+      isNoRegion(eqn)) {
+    Atom operand = program_.operandsOf(eqn).front();
+    frame.val(program_.result(eqn, 0)) = operand.isLiteral()
+                                             ? literal(operand.literal())
+                                             : frame.val(operand.var());
+    return;
+  }
 
   uint32_t at = outcomeTable_.find(key_, WordTable::hash(key_));
   if (at == WordTable::None || outcomes_[at].is(Outcome::Placeholder))
@@ -142,6 +187,13 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   bool failedHere = outcome.is(Outcome::Failed) && !mended;
   if ((failedHere || outcome.is(Outcome::BodyErrors)) && !(flags & Val::Guess))
     frame.hadErrors = true;
+}
+
+/// structure/region.1: JAX ignores auto_axes whose axes are just those that are
+/// Auto around it, and the sharding it asks for.
+bool Engine::isNoRegion(const Eqn &eqn) {
+  return meshes().rewrite(recordedMesh(program_, eqn)) ==
+         meshes().rewrite(usersDestination(program_, eqn));
 }
 
 /// A recorded type with the state over Manual axes that was found out.
@@ -402,10 +454,19 @@ void Engine::nameAxisMode(TypingContext &cx, Diagnostic &d) {
 const Value *shardtype::givenSharding(const Program &program, ParamsId params) {
   for (StringRef key : {"out_sharding", "sharding", "dst_sharding"}) {
     ValueId id = program.param(params, key);
-    if (id.valid() && program.value(id).kind == Value::Sharding)
+    if (id.valid() && program.value(id).kind == Value::Sharding &&
+        program.value(id).by != Value::Jax)
       return &program.value(id);
   }
   return nullptr;
+}
+
+/// Does a parameter stand where JAX copied a sharding from a recorded type?
+static bool isCopiedByJax(const Program &program, ParamsId params) {
+  return llvm::any_of(program.params(params), [&](const Param &param) {
+    const Value &value = program.value(param.value);
+    return value.kind == Value::Sharding && value.by == Value::Jax;
+  });
 }
 
 /// Flags of a result that has a type.
@@ -448,6 +509,8 @@ bool Engine::isOpenResult(OpenRule rule, const TypingContext &cx) const {
     onlyOpen &= open;
   }
   bool retyped = shared_->meshes.retyped();
+  if (isCopiedByJax(program_, cx.paramsId()))
+    return true; // structure/open.7
   switch (rule) {
   case OpenRule::Pointwise:
   case OpenRule::Strict:

@@ -125,6 +125,7 @@ private:
            const CheckOptions &options);
     Meshes meshes;
     std::vector<const Primitive *> rows;
+    llvm::DenseSet<EqnId> autoExits;
     std::vector<InfoState> infos;
     std::vector<Val> literals;
     std::vector<bool> literalKnown;
@@ -146,6 +147,7 @@ private:
   void poisonResults(ActiveFrame &frame, const Eqn &eqn, MeshId mesh);
   void bindResults(ActiveFrame &frame, EqnId id, const Outcome &outcome,
                    uint32_t flags);
+  bool isNoRegion(const Eqn &eqn);
   uint32_t lookUp(EqnId id, const Surroundings &where);
   uint32_t runRow(EqnId id, ArrayRef<Val> operands, const Surroundings &where);
   Outcome runKnown(const Primitive &row, const Eqn &eqn, MeshId mesh,

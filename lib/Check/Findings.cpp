@@ -1,6 +1,7 @@
 // Findings.cpp - from outcomes of rules to diagnostics of a program.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Findings.h"
+#include "Recorded.h"
 #include "shardtype/IR/Paths.h"
 
 using namespace shardtype;
@@ -117,6 +118,10 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
       fresh.push_back(d.code);
   bool allMended = true;
   for (Diagnostic &d : list) {
+    if (d.code == diag::DerivativeUnchecked) {
+      noteDerivative(frame, id, std::move(d));
+      continue;
+    }
     if (followsFromError(frame, id, d, flags)) {
       allMended = false;
       continue;
@@ -147,6 +152,17 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     add(std::move(d));
   }
   return allMended;
+}
+
+/// ad/unchecked.1: said once, at the first.
+void Findings::noteDerivative(const ActiveFrame &frame, EqnId id,
+                              Diagnostic d) {
+  if (!derivatives_.insert(id).second || derivatives_.size() > 1)
+    return;
+  d.eqn = id;
+  d.path = path(frame, id);
+  d.stack = stack(frame, id);
+  derivative_ = std::move(d);
 }
 
 /// Errors of shapes and dtypes do not depend on shardings.
@@ -464,6 +480,16 @@ void Findings::finish() {
     out_.diagnostics.add(diag::OptionInvalid,
                          {origin + " '" + choice.place + "': " + why});
   }
+  if (derivative_) {
+    if (unsigned more = derivatives_.size() - 1)
+      derivative_->notes.push_back(
+          {"the same holds of " + times(more, "more derivative"), StackId()});
+    derivative_->notes.push_back(
+        {"the basis of the verdict: types are derived, by JAX's rules for the "
+         "types of derivatives",
+         StackId()});
+    out_.diagnostics.add(std::move(*derivative_));
+  }
   if (backward_.empty())
     return;
   out_.basis = Basis::Guess;
@@ -484,5 +510,6 @@ void Findings::finish() {
   d.eqn = first.eqn;
   d.path = first.path;
   d.stack = first.stack;
+  d.notes = unmarkedDerivatives(program_);
   out_.diagnostics.add(std::move(d));
 }

@@ -60,6 +60,7 @@ private:
   };
   void reportUnknown(Engine &engine, ActiveFrame &frame, EqnId id,
                      StringId name);
+  void noteDerivative(const ActiveFrame &frame, EqnId id, Diagnostic d);
   bool followsFromError(ActiveFrame &frame, EqnId id, const Diagnostic &d,
                         uint32_t flags);
   void assumeRecorded(Engine &engine, EqnId id, Diagnostic &d);
@@ -94,6 +95,9 @@ private:
   // The backward pass (structure/backward.2).
   llvm::DenseSet<EqnId> backward_, untyped_;
   Place firstBackward_, firstUntyped_;
+  // Derivatives that nothing looks into, and what is said at the first.
+  llvm::DenseSet<EqnId> derivatives_;
+  std::optional<Diagnostic> derivative_;
 };
 
 } // namespace shardtype

@@ -14,7 +14,7 @@ static MeshId meshOfTrace(const Program &program) {
   const Jaxpr &jaxpr = program.jaxpr(program.entry.jaxpr);
   for (MeshId mesh : {program.contextMeshAtTop, jaxpr.mesh})
     if (MeshId id = cx.forTypes(mesh); id.valid())
-      return id;
+      return cx.mesh(id).conversions.empty() ? id : MeshId();
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     TypeId type = program.var(jaxpr.input(i)).type;
     if (type.valid() && cx.type(type).isArray() &&
@@ -24,17 +24,55 @@ static MeshId meshOfTrace(const Program &program) {
   return MeshId();
 }
 
+/// Was the program recorded, so that its types say nothing of shardings?
+static bool isRecorded(const Program &program) {
+  const Context &cx = program.context();
+  return cx.meshOrEmpty(program.contextMeshAtTop).relative ||
+         cx.meshOrEmpty(program.jaxpr(program.entry.jaxpr).mesh).relative;
+}
+
+/// Such a mesh as one of its own.
+static MeshId asAbsolute(Context &cx, Mesh mesh) {
+  mesh.relative = false;
+  mesh.conversions.clear();
+  return mesh.empty() ? MeshId() : cx.forTypes(cx.intern(mesh));
+}
+
+/// structure/retype.7: the conversions one after another, then what is Manual.
+static MeshId converted(Context &cx, const Mesh &recorded, MeshId to) {
+  Mesh result = cx.meshOrEmpty(to);
+  for (const MeshConversion &step : recorded.conversions)
+    for (MeshAxis &axis : result.axes) {
+      bool is = step.which == MeshConversion::All ||
+                (step.which == MeshConversion::WereExplicit &&
+                 axis.type == AxisType::Explicit) ||
+                llvm::is_contained(step.names, axis.name);
+      if (is && axis.type != AxisType::Manual)
+        axis.type = step.to;
+    }
+  for (const MeshAxis &axis : recorded.axes)
+    if (std::optional<unsigned> at = result.find(axis.name);
+        at && axis.type == AxisType::Manual)
+      result.axes[*at].type = AxisType::Manual;
+  return asAbsolute(cx, std::move(result));
+}
+
 Meshes::Meshes(const Program &program, const CheckOptions &options)
     : program_(program), context_(program.context()),
-      retyped_(options.retypes()), from_(meshOfTrace(program)), to_(from_) {
+      recorded_(isRecorded(program)), retyped_(recorded_ || options.retypes()),
+      from_(meshOfTrace(program)), to_(from_) {
   if (options.mesh.valid())
     to_ = context_.forTypes(options.mesh);
+  else if (to_.valid() && recorded_)
+    to_ = asAbsolute(context_, context_.mesh(to_));
 }
 
 MeshId shardtype::retypedMesh(Context &cx, MeshId recorded, MeshId from,
                               MeshId to) {
   // structure/retype.3: what the trace converted (Auto inside auto_axes, Manual
   // inside shard_map) stays converted; all else is as on the new mesh.
+  if (cx.meshOrEmpty(recorded).relative)
+    return converted(cx, Mesh(cx.mesh(recorded)), to);
   const Mesh was = cx.meshOrEmpty(recorded), base = cx.meshOrEmpty(from);
   Mesh result = cx.meshOrEmpty(to);
   for (MeshAxis &axis : result.axes) {

@@ -15,6 +15,8 @@ public:
   Meshes(const Program &program, const CheckOptions &options);
 
   bool retyped() const { return retyped_; }
+  /// Was the program recorded (export E1)? Then it is always re-typed.
+  bool fromRecording() const { return recorded_; }
   MeshId recorded() const { return from_; } // Of the trace; invalid: none.
   MeshId now() const { return to_; }        // Checked for; invalid: none.
   /// A recorded mesh as it is now, in the form that types name.
@@ -31,7 +33,7 @@ public:
 private:
   const Program &program_;
   Context &context_;
-  bool retyped_;
+  bool recorded_, retyped_;
   MeshId from_, to_;
   llvm::DenseMap<MeshId, MeshId> rewritten_;
 };

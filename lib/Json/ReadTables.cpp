@@ -124,8 +124,31 @@ static void readDevices(Fields &fields, Mesh &mesh) {
     fields.keep("devices");
 }
 
+/// `["Auto"|"Explicit", null|"all"|[name, ...]]` (export E3).
+static MeshConversion readConversion(Tables &tables, Ref value) {
+  if (value.array().size() != 2)
+    bad(value, "expected a kind of axis and which axes");
+  MeshConversion step;
+  Ref kind = value.first(), which = kind.next();
+  step.to = readAxisType(kind);
+  if (step.to == AxisType::Manual)
+    bad(kind, "expected 'Auto' or 'Explicit'");
+  if (which.isNull())
+    return step;
+  if (which.isString()) {
+    if (which.chars() != "all")
+      bad(which, "expected null, 'all' or a list of axes");
+    step.which = MeshConversion::All;
+    return step;
+  }
+  step.which = MeshConversion::Named;
+  for (Ref name : Items(which.array()))
+    step.names.push_back(tables.axisName(name));
+  return step;
+}
+
 void json::readMesh(Tables &tables, Ref entry) {
-  Fields fields(entry, {"kind", "axes", "device", "devices"});
+  Fields fields(entry, {"kind", "axes", "device", "devices", "rel"});
   Mesh mesh;
   if (Ref kind = fields.get("kind")) {
     mesh.concrete = kind.string() == "concrete";
@@ -149,6 +172,12 @@ void json::readMesh(Tables &tables, Ref entry) {
       fields.keep("device");
   }
   readDevices(fields, mesh);
+  if (Ref steps = fields.getIfNotNull("rel")) {
+    mesh.relative = true;
+    for (Ref step : Items(steps.array()))
+      mesh.conversions.push_back(readConversion(tables, step));
+    fields.keep("rel");
+  }
   mesh.extra = tables.intern(fields.extra());
   tables.program.file.meshes.push_back(tables.cx.intern(mesh));
 }

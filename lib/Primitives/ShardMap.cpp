@@ -9,6 +9,7 @@
 #include "Families.h"
 #include "Manual.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace shardtype {
@@ -27,6 +28,7 @@ static bool readParam(const Program &program, const Value &value, Specs &out) {
 } // namespace shardtype
 
 using namespace shardtype;
+namespace json = llvm::json;
 
 namespace {
 struct ShardMap {
@@ -369,6 +371,29 @@ static LogicalResult checkBlock(TypingContext &cx, TypeId block,
   return cx.error(diag::RegionBinder, operand, block, recorded).mark(operand);
 }
 
+//===--- Recordings
+//---------------------------------------------------------===//
+
+/// The equation's `derived` object; none: it has no such, or no readable one.
+static std::optional<json::Object> derivedObject(TypingContext &cx) {
+  if (cx.derived().empty())
+    return std::nullopt;
+  llvm::Expected<json::Value> value = json::parse(cx.derived());
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
+  }
+  const json::Object *object = value->getAsObject();
+  return object ? std::optional(*object) : std::nullopt;
+}
+
+/// Was the body recorded without JAX's check of varying axes, because it does
+/// not pass that (export E18)?
+static bool isUnchecked(TypingContext &cx) {
+  std::optional<json::Object> derived = derivedObject(cx);
+  return derived && derived->getString("vma") == StringRef("off");
+}
+
 //===--- Out --------------------------------------------------------------===//
 
 /// The equation of a jaxpr that makes a value, and which of its results it is.
@@ -439,7 +464,7 @@ static LogicalResult checkEqual(TypingContext &cx, const Region &region,
     return success();
   std::string asked = str(cx.context(), cx.params<ShardMap>().out.list[result]);
   std::string axes = str(cx.context(), region.outer, differs);
-  bool isError = vma == Vma::On;
+  bool isError = vma == Vma::On || isUnchecked(cx);
   ErrorBuilder error =
       isError ? cx.error(diag::OutputVaries, result, asked, axes,
                          body.results[result].type)
@@ -545,10 +570,50 @@ static LogicalResult leave(TypingContext &cx, const Region &region,
   return failure(reported);
 }
 
+/// Results of a shard_map that was recorded without in_specs: whole shapes, and
+/// the axes of out_specs (shard_map/infer.1). Its body is not looked at.
+static LogicalResult inferredTypes(TypingContext &cx,
+                                   const json::Object &infer) {
+  const json::Array *specs = infer.getArray("out_specs");
+  if (!specs || specs->size() != cx.numResults())
+    return cx.unknownPrimitive(cx.name());
+  Context &types = cx.context();
+  MeshId around = types.forTypes(cx.mesh());
+  for (unsigned i = 0; i < cx.numResults(); ++i) {
+    TypeId recorded = cx.recordedResult(i);
+    const json::Object *tagged = (*specs)[i].getAsObject();
+    const json::Object *spec = tagged ? tagged->getObject("spec") : nullptr;
+    const json::Array *entries = spec ? spec->getArray("p") : nullptr;
+    if (!recorded.valid() || !types.type(recorded).isArray() || !entries)
+      return cx.unknownPrimitive(cx.name());
+    Type type = types.type(recorded);
+    PartitionSpec asked;
+    for (const json::Value &entry : *entries) {
+      SpecEntry &dim = asked.partitions.emplace_back();
+      if (const json::Array *names = entry.getAsArray())
+        for (const json::Value &name : *names)
+          dim.axes.push_back(types.intern(name.getAsString().value_or("")));
+    }
+    SpecResult<Sharding> sharding = resolve(types, asked, around, type.rank());
+    if (!sharding)
+      return reportSpecError(cx, sharding.error, asked, around, type.rank())
+          .markParam("out_specs");
+    if (auto bad = checkDivisible(types, *sharding, type.shape))
+      return reportSpecError(cx, *bad, *sharding, type.shape)
+          .markParam("out_specs");
+    type.sharding = std::move(*sharding);
+    cx.setResult(i, types.intern(type));
+  }
+  return success();
+}
+
 //===--- The row ----------------------------------------------------------===//
 
 static LogicalResult shardMapTypes(TypingContext &cx) {
   const auto &p = cx.params<ShardMap>();
+  if (std::optional<json::Object> derived = derivedObject(cx))
+    if (const json::Object *infer = derived->getObject("infer"))
+      return inferredTypes(cx, *infer);
   if (p.in.list.size() != cx.numOperands() ||
       p.out.list.size() != cx.numResults())
     return cx
@@ -563,7 +628,9 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
   if (failed(region))
     return failure();
   Vma vma = p.checkVma ? Vma::On : Vma::Off; // shard_map/vma.1
-  if (cx.options().vma == Vma::Infer || (!p.checkVma && cx.options().assumeVma))
+  bool broken = isUnchecked(cx);             // shard_map/vma.2
+  if (cx.options().vma == Vma::Infer || broken ||
+      (!p.checkVma && cx.options().assumeVma))
     vma = Vma::Infer;
   std::vector<Typed> args;
   bool reported = false, complete = true;

@@ -145,15 +145,52 @@ static LogicalResult checkExplicitOnly(TypingContext &cx,
   return success();
 }
 
+/// The axes on the operand dim that a dim of the result is, if there is one.
+static SmallVector<StringId, 2> ownEntry(TypingContext &cx, const DimMap &map,
+                                         unsigned dim) {
+  SmallVector<StringId, 2> names;
+  if (map.results.empty() || dim >= map.results[0].size() ||
+      map.results[0][dim].empty())
+    return names;
+  for (auto [operand, at] : map.uses(map.results[0][dim].front())) {
+    const Sharding &own = cx.sharding(operand);
+    if (map.operands[operand][at].front() != map.results[0][dim].front())
+      continue;
+    for (uint8_t axis : own.dims[at])
+      names.push_back(cx.context().mesh(own.mesh).axes[axis].name);
+    if (!names.empty())
+      return names;
+  }
+  return names;
+}
+
+/// structure/inherit.1: entries of dims that vmap added to what the user wrote
+/// are what the rule gives without the parameter.
+static PartitionSpec withInherited(TypingContext &cx, PartitionSpec spec) {
+  auto inherits = [](const SpecEntry &entry) {
+    return entry.kind == SpecEntry::Inherit;
+  };
+  if (llvm::none_of(spec.partitions, inherits))
+    return spec;
+  DimMap map;
+  if (cx.primitive().dims && cx.numOperands() != 0)
+    map = cx.primitive().dims(cx);
+  for (auto [dim, entry] : llvm::enumerate(spec.partitions))
+    if (inherits(entry))
+      entry = {SpecEntry::Axes, ownEntry(cx, map, dim)};
+  return spec;
+}
+
 FailureOr<Sharding> TypingContext::resolveParam(const ShardingParam &param,
                                                 unsigned rank, StringRef key) {
   assert(param.given() && "a sharding that is not there cannot be resolved");
   MeshId mesh = context_.forTypes(host_.rewriteMesh(param.mesh));
-  SpecResult<Sharding> result = resolve(context_, param.spec, mesh, rank);
+  const PartitionSpec spec = withInherited(*this, param.spec);
+  SpecResult<Sharding> result = resolve(context_, spec, mesh, rank);
   if (!result)
-    return reportSpecError(*this, result.error, param.spec, mesh, rank)
+    return reportSpecError(*this, result.error, spec, mesh, rank)
         .markParam(key);
-  if (failed(checkExplicitOnly(*this, param.spec, mesh, key)))
+  if (failed(checkExplicitOnly(*this, spec, mesh, key)))
     return failure();
   if (options_.withoutUnitAxes)
     return dropUnitAxes(context_, *result);
@@ -184,7 +221,30 @@ TypeId TypingContext::composed(const Sharding &sharding) {
   return context_.intern(type);
 }
 
+/// structure/record.3: where no axis is Explicit no rule looks at shardings,
+/// but the function that the user gave one to does.
+static LogicalResult checkUnread(TypingContext &cx) {
+  if (cx.rulesApply())
+    return success();
+  for (const Param &param : cx.program().params(cx.paramsId())) {
+    const Value &value = cx.program().value(param.value);
+    if (value.kind != Value::Sharding || value.by != Value::User ||
+        value.elements.empty())
+      continue;
+    MeshId mesh =
+        cx.host().rewriteMesh(MeshId(static_cast<uint32_t>(value.integer)));
+    if (failed(checkExplicitOnly(
+            cx, cx.program().spec(cx.program().value(value.elements[0])), mesh,
+            cx.context().str(param.key))))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult TypingContext::run() {
+  if (!isTrial_ && primitive_.open != OpenRule::Custom &&
+      failed(checkUnread(*this)))
+    return failure();
   LogicalResult result = runRow();
   // Rules with bodies would type them again for each proposal.
   if (isTrial_ || primitive_.open == OpenRule::Custom)

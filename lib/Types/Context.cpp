@@ -27,7 +27,8 @@ private:
 
 static size_t hash(const Mesh &mesh) {
   Hasher hasher;
-  hasher.add(mesh.concrete << 1 | mesh.device.has_value());
+  hasher.add(mesh.conversions.size() << 2 | mesh.concrete << 1 |
+             mesh.device.has_value());
   for (int64_t device : mesh.devices)
     hasher.add(device);
   for (const MeshAxis &axis : mesh.axes) {
@@ -117,6 +118,8 @@ MeshId Context::forTypes(MeshId id) {
     return id;
   Mesh abstract;
   abstract.axes = mesh(id).axes;
+  abstract.relative = mesh(id).relative;
+  abstract.conversions = mesh(id).conversions;
   return intern(abstract);
 }
 

@@ -106,13 +106,13 @@ def _once_more(
         recorder = Recorder(
             dict(first.axes), vma=False, markers=first.markers, table=first.table
         )
-        out = _try(run, recorder)
+        out, recorder = _try(run, recorder)
         if out is not None:
             recorder.notes.append(Note("vma", "shard_map", line))
             return out, recorder
     if first.markers and first.marked:
         recorder = Recorder(dict(first.axes), vma=first.vma, markers=False, table=first.table)
-        out = _try(run, recorder)
+        out, recorder = _try(run, recorder)
         if out is not None:
             recorder.unmarked.append(Unmarked("all", f"with markers, tracing fails: {line}"))
             return out, recorder
@@ -120,21 +120,28 @@ def _once_more(
     raise error
 
 
-def _try(run: Callable[[], Any], recorder: Recorder) -> Any:
-    """What `run` gives, None if it fails."""
-    try:
-        out = _attempt(run, recorder)
-    except ExportError:
-        raise
-    except (Exception, NewAxes):
-        return None
-    return None if recorder.missing else out
+def _try(run: Callable[[], Any], recorder: Recorder) -> tuple[Any, Recorder]:
+    """What `run` gives, None if it fails, and the recorder with all axes. What the
+    first tries did not come to may name further axes."""
+    for _ in range(MAX_ATTEMPTS):
+        try:
+            out = _attempt(run, recorder)
+        except ExportError:
+            raise
+        except (Exception, NewAxes):
+            if not recorder.missing:
+                return None, recorder
+        else:
+            if not recorder.missing:
+                return out, recorder
+        recorder = recorder.extended()
+    return None, recorder
 
 
 def without_markers(run: Callable[[], Any], recorder: Recorder) -> Any:
     """The jaxpr of the same program with its derivatives traced by JAX."""
     again = Recorder(dict(recorder.axes), vma=recorder.vma, markers=False, table=recorder.table)
-    out = _try(run, again)
+    out, again = _try(run, again)
     return None if out is None else out.jaxpr
 
 

@@ -38,7 +38,7 @@ VERDICT = re.compile(r"`([A-Z]{2,5} [a-z][a-z.-]*)`")
 ROW = re.compile(r"\| `([a-z0-9_-]+)` \| ((?:`[a-z]+` ?)+) \| (.*) \|")
 CODE = ("lib", "include")
 TESTS = ("test", "spec-examples")
-SUFFIXES = (".cpp", ".h", ".def", ".jaxpr", ".py", ".txt", ".md")
+SUFFIXES = (".cpp", ".h", ".def", ".jaxpr", ".test", ".py", ".txt", ".md")
 
 
 @dataclass

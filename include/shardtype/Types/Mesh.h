@@ -29,6 +29,20 @@ struct AbstractDevice {
                          const AbstractDevice &) = default;
 };
 
+/// A step from the mesh that a recorded program is checked on to the mesh of a
+/// region in it (export E3).
+struct MeshConversion {
+  enum Which : uint8_t {
+    WereExplicit, // The axes that are Explicit at that point.
+    All,
+    Named
+  } which = WereExplicit;
+  AxisType to = AxisType::Auto;
+  SmallVector<StringId, 2> names; // Named.
+  friend bool operator==(const MeshConversion &,
+                         const MeshConversion &) = default;
+};
+
 /// A mesh: ordered axes and, for a concrete one, device ids in row-major order.
 /// Types name abstract meshes without device or extra; the rest is for
 /// parameters.
@@ -38,6 +52,10 @@ struct Mesh {
   bool concrete = false;        // A `Mesh`, not an `AbstractMesh`.
   std::vector<int64_t> devices; // Ids, if concrete and known.
   StringId extra; // Fields of the file that we do not interpret, verbatim.
+  /// Recorded: how it is made from whatever mesh the program is checked on;
+  /// its axes are what that gives if all of those are Explicit.
+  bool relative = false;
+  SmallVector<MeshConversion, 1> conversions;
 
   bool empty() const { return axes.empty(); }
   unsigned rank() const { return axes.size(); }

@@ -1,0 +1,101 @@
+// Recorded.cpp - what a recording says beside its equations.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Notes of `context.record` and of `entry` are kept as the file has them
+// (export E14, E19, E31); what is of no form we know is passed over.
+#include "Recorded.h"
+#include "shardtype/Rules/SpecDiagnostics.h"
+#include "shardtype/Types/Text.h"
+#include "llvm/Support/JSON.h"
+#include <set>
+
+using namespace shardtype;
+namespace json = llvm::json;
+
+/// The list at a path of keys in kept JSON; empty if it is not there.
+static json::Array listAt(StringRef text, ArrayRef<StringRef> keys) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return {};
+  }
+  const json::Object *object = value->getAsObject();
+  for (StringRef key : keys.drop_back())
+    object = object ? object->getObject(key) : nullptr;
+  const json::Array *list = object ? object->getArray(keys.back()) : nullptr;
+  return list ? *list : json::Array();
+}
+
+static StackId stackOf(const Program &program, const json::Object &note) {
+  std::optional<int64_t> at = note.getInteger("src");
+  ArrayRef<StackId> stacks = program.file.stacks;
+  return at && *at >= 0 && static_cast<size_t>(*at) < stacks.size()
+             ? stacks[*at]
+             : StackId();
+}
+
+/// What is wrong with a spec that could not be built: found again where its
+/// text can be read, else in JAX's words.
+static void describe(Context &cx, MeshId mesh, const json::Object &note,
+                     Diagnostic &d) {
+  StringRef text = note.getString("spec").value_or("");
+  TextResult<PartitionSpec> spec = parseSpec(cx, text);
+  if (spec) {
+    unsigned rank = spec->partitions.size();
+    SpecResult<Sharding> result = resolve(cx, *spec, mesh, rank);
+    if (!result) {
+      auto [code, args] =
+          describeSpecError(cx, result.error, *spec, mesh, rank, {});
+      d.code = code;
+      d.message = formatDiag(code, args);
+      return;
+    }
+  }
+  d.code = diag::SpecDuplicate;
+  d.message =
+      (text + ": " + note.getString("why").value_or("it cannot be built"))
+          .str();
+}
+
+void shardtype::reportDropped(const Program &program, Meshes &meshes,
+                              Findings &findings) {
+  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
+  std::set<std::pair<uint32_t, std::string>> seen; // Again where it runs again.
+  for (const auto &[i, value] : llvm::enumerate(notes)) {
+    const json::Object *note = value.getAsObject();
+    if (!note || note->getString("kind") != StringRef("dropped"))
+      continue;
+    Diagnostic d;
+    describe(program.context(), meshes.now(), *note, d);
+    d.level = info(d.code).level;
+    d.stack = stackOf(program, *note);
+    d.path = "context/record/notes/" + std::to_string(i);
+    if (seen.insert({d.stack.raw(), d.message}).second)
+      findings.add(std::move(d));
+  }
+}
+
+std::vector<DiagNote> shardtype::unmarkedDerivatives(const Program &program) {
+  std::vector<DiagNote> notes;
+  const Entry &entry = program.entry;
+  if (!entry.extra.valid())
+    return notes;
+  for (const json::Value &value :
+       listAt(program.context().str(entry.extra), {"unmarked"})) {
+    const json::Object *note = value.getAsObject();
+    if (!note)
+      continue;
+    DiagNote said;
+    said.message = ("'" + note->getString("api").value_or("grad") +
+                    "' is traced as JAX does it: " +
+                    note->getString("why").value_or("no reason is given"))
+                       .str();
+    said.stack = stackOf(program, *note);
+    bool known = llvm::any_of(notes, [&](const DiagNote &other) {
+      return other.message == said.message && other.stack == said.stack;
+    });
+    if (!known)
+      notes.push_back(std::move(said));
+  }
+  return notes;
+}

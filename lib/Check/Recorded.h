@@ -1,0 +1,19 @@
+// Recorded.h - what a recording says beside its equations.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_CHECK_RECORDED_H
+#define SHARDTYPE_LIB_CHECK_RECORDED_H
+
+#include "Findings.h"
+
+namespace shardtype {
+
+/// Reports each sharding that the recorder could not build
+/// (structure/record.1).
+void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
+/// Why derivatives were traced as JAX does it, once a line of source
+/// (structure/record.2).
+std::vector<DiagNote> unmarkedDerivatives(const Program &program);
+
+} // namespace shardtype
+
+#endif
