@@ -6,7 +6,8 @@ record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a diffe
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
 record.py --show FAMILY         print a recorded file (JAX is not needed)
 
-The families `matrix.NAME` are those of descriptions/NAME.py; `jax-0.11.NAME` are a
+The families `matrix.NAME` are those of descriptions/NAME.py (left out by
+--no-matrix, which leaves some tens of thousands of verdicts); `jax-0.11.NAME` are a
 part of them as JAX 0.11.1 answers, and only done where they are named. The family `programs` is that of whole programs; it also writes programs/*.json.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
@@ -114,6 +115,7 @@ def main(argv):
   parser.add_argument("--check", action="store_true")
   parser.add_argument("--bind", action="store_true")
   parser.add_argument("--show", action="store_true")
+  parser.add_argument("--no-matrix", action="store_true")
   parser.add_argument("--messages", action="store_true",
                       help="print a message for every error without an id")
   parser.add_argument("families", nargs="*", metavar="FAMILY")
@@ -132,7 +134,7 @@ def main(argv):
   sys.path.insert(0, str(HERE))
   compare = args.check or args.bind
   total = wrong = 0
-  for name in args.families or ALL:
+  for name in args.families or (FAMILIES if args.no_matrix else ALL):
     start = time.monotonic()
     text, (count, accepted), messages = build(name, args.bind)
     total += count

@@ -7,7 +7,6 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 passed=0
 failed=0
-skipped=0
 step() { # step NAME COMMAND...: runs it, counts it, says how long it took
   local name=$1 start=$SECONDS
   shift
@@ -45,5 +44,5 @@ step clang clang_build
 step sanitizers sanitizers
 step fuzz fuzz
 step python python_package
-echo "extra steps: $passed good, $failed bad, $skipped left out"
+echo "CI steps beyond the tests: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
