@@ -197,6 +197,15 @@ static std::string setText(StringRef label, Ref names) {
   return (label + ":" + text).str();
 }
 
+/// How a type of which we know only the kind prints: `<kind>`, which the text
+/// parser reads back as such a type.
+static std::string printKind(StringRef kind) {
+  std::string text = "<";
+  for (char c : kind)
+    text += llvm::isAlnum(c) || StringRef("_-").contains(c) ? c : '_';
+  return text + ">";
+}
+
 /// How JAX prints an array type of which we know only the names: the dtype is
 /// none of ours, or its memory space.
 static std::string printUnknown(const Fields &fields) {
@@ -263,7 +272,8 @@ void TypeReader::read(Ref entry) {
     type.kind = Type::Opaque;
     Fields fields(entry, {"t", "short"});
     Ref text = fields.getIfNotNull("short");
-    type.text = text ? tables_.string(text) : tables_.verbatim(entry);
+    type.text = text ? tables_.string(text)
+                     : tables_.cx.intern(printKind(kind.string()));
     bool ours = text && kind.chars() == "opaque";
     type.extra =
         ours ? tables_.intern(fields.extra()) : tables_.verbatim(entry);

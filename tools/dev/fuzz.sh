@@ -5,6 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-60}
+export ASAN_OPTIONS=allow_user_poisoning=0 # See ci_extra.sh.
 folder=${2:-$root/build-asan}
 cd "$root"
 CC=clang-19 CXX=clang++-19 TARGETS=fuzz_program bash tools/dev/build.sh \
