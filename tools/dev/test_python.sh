@@ -10,11 +10,12 @@ reference=0.12.0.1
 venvs=${SHARDTYPE_VENVS:-${XDG_CACHE_HOME:-$HOME/.cache}/shardtype}
 failed=0
 
-find_python() { # find_python 3.13
-  command -v "python$1" 2>/dev/null && return
+find_python() { # find_python 3.13: one that runs; a shim of pyenv's need not
   local found
-  found=$(ls -d "$HOME"/.pyenv/versions/"$1"*/bin/python 2>/dev/null | tail -1)
-  [ -n "$found" ] && echo "$found"
+  for found in "$(command -v "python$1")" \
+    "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1"*/bin/python; do
+    "$found" -c "" 2>/dev/null && echo "$found" && return
+  done
 }
 
 venv() { # venv JAX PYTHON: prints its python; empty: not to be had
