@@ -55,7 +55,8 @@ bool Expectations::isDeliberate(StringRef family, StringRef primitive,
                                 StringRef caseText) {
   bool found = false;
   for (Entry &entry : entries_) {
-    if (entry.family != family || entry.primitive != primitive ||
+    bool named = entry.primitive == primitive || entry.primitive == "*";
+    if (entry.family != family || !named ||
         !llvm::Regex(entry.pattern).match(caseText))
       continue;
     entry.used = true;

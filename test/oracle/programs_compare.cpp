@@ -7,7 +7,13 @@
 // without a mesh. It is re-typed here, and must end the same: result types by
 // shape and sharding; of a refusal JAX's class and id, at that line. JAX stops
 // at its first error, ours may be among several.
+//
+// `--family annotated` and `--family steps` do the same with recordings of
+// annotated functions and training steps (annotated/FAMILY.jsonl.z). Of a
+// function with several independent errors the verdict names all; it is counted
+// how many of them one run finds.
 #include "Expectations.h"
+#include "MatrixFile.h"
 #include "shardtype/Check/Check.h"
 #include "shardtype/Json/Json.h"
 #include "shardtype/Primitives/All.h"
@@ -21,12 +27,19 @@ namespace json = llvm::json;
 
 namespace {
 
+/// An error of JAX at a line of Python.
+struct Place {
+  std::string error, file;
+  unsigned line = 0;
+};
+
 /// One line of the file.
 struct Verdict {
   std::string program, mesh;
   std::vector<std::string> in, results;
   std::string error, file; // `STE dot.ambiguous`; empty: accepted.
   unsigned line = 0;
+  std::vector<Place> all; // Of several independent errors, each.
 
   std::string text() const {
     std::string specs;
@@ -44,7 +57,9 @@ struct Verdict {
 
 struct Counts {
   unsigned cases = 0, accepted = 0, agree = 0, deliberate = 0, differ = 0;
-  unsigned elsewhere = 0; // Refused as by JAX, at another line.
+  unsigned elsewhere = 0;             // Refused as by JAX, at another line.
+  unsigned several = 0, complete = 0; // Several errors; all found in one run.
+  unsigned sameVerdict = 0, sameTypes = 0;
 };
 
 /// How listed differences differ.
@@ -57,20 +72,27 @@ struct Listed {
 
 class Comparison {
 public:
-  Comparison(std::string folder, std::vector<std::string> only)
-      : folder_(std::move(folder)), only_(std::move(only)),
-        rows_(allPrimitives()) {}
+  Comparison(std::string folder, std::string family,
+             std::vector<std::string> only)
+      : folder_(std::move(folder)), family_(std::move(family)),
+        only_(std::move(only)), rows_(allPrimitives()) {}
   bool run();
 
 private:
   bool read(StringRef line, Verdict &verdict);
+  bool readRecordings();
   const Program *program(const std::string &name);
   void one(const Verdict &verdict);
-  /// Ours as the file writes it; sets `atLine` if JAX's line is among ours.
-  std::string judge(const Program &program, const Verdict &verdict,
-                    bool &atLine);
+  /// Ours, as the file writes it.
+  struct Ours {
+    std::string text;
+    bool atLine = false; // JAX's line is among ours.
+    unsigned found = 0;  // How many of several errors.
+  };
+  Ours judge(const Program &program, const Verdict &verdict);
 
-  std::string folder_;
+  std::string folder_, family_;
+  std::map<std::string, std::string> recordings_; // Name to JSON.
   std::vector<std::string> only_;
   PrimitiveSet rows_;
   Context cx_;
@@ -108,6 +130,35 @@ bool Comparison::read(StringRef line, Verdict &verdict) {
       verdict.results.push_back(type.getAsString().value_or("").str());
   verdict.file = object->getString("file").value_or("").str();
   verdict.line = object->getInteger("line").value_or(0);
+  if (const json::Array *all = object->getArray("all"))
+    for (const json::Value &item : *all)
+      if (const json::Array *place = item.getAsArray();
+          place && place->size() == 3)
+        verdict.all.push_back(
+            {(*place)[0].getAsString().value_or("").str(),
+             (*place)[1].getAsString().value_or("").str(),
+             static_cast<unsigned>((*place)[2].getAsInteger().value_or(0))});
+  return true;
+}
+
+/// Lines `{"program": NAME, "json": TEXT}`.
+bool Comparison::readRecordings() {
+  if (family_ == "programs")
+    return true;
+  std::string error, path = folder_ + "/annotated/" + family_ + ".jsonl.z";
+  std::optional<std::string> text = readText(path, error);
+  if (!text)
+    return bad(path + " " + error);
+  SmallVector<StringRef, 0> lines;
+  StringRef(*text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    llvm::Expected<json::Value> value = json::parse(line);
+    const json::Object *object = value ? value->getAsObject() : nullptr;
+    if (!object)
+      return bad("not a recording: " + line.take_front(80));
+    recordings_[object->getString("program").value_or("").str()] =
+        object->getString("json").value_or("").str();
+  }
   return true;
 }
 
@@ -115,15 +166,19 @@ const Program *Comparison::program(const std::string &name) {
   auto [it, isNew] = programs_.try_emplace(name);
   if (!isNew)
     return it->second ? &*it->second : nullptr;
-  std::string path = folder_ + "/programs/" + name + ".json";
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  std::string path = family_ + "/" + name + ".json";
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  if (family_ != "programs")
+    buffer = llvm::MemoryBuffer::getMemBuffer(recordings_[name], name);
+  else if (auto file = llvm::MemoryBuffer::getFile(folder_ + "/" + path))
+    buffer = std::move(*file);
   if (!buffer) {
     bad("cannot read " + path);
     return nullptr;
   }
   DiagnosticList errors;
   it->second = readJson(
-      cx_, (*buffer)->getBuffer(),
+      cx_, buffer->getBuffer(),
       [&](StringRef primitive) { return rows_.info(primitive); }, errors);
   for (const Diagnostic &d : errors.all())
     bad(path + ": " + d.message);
@@ -137,48 +192,68 @@ static StringRef plain(StringRef type) {
   return type;
 }
 
-std::string Comparison::judge(const Program &program, const Verdict &verdict,
-                              bool &atLine) {
+/// Is this JAX's error? Of kinds without an id of JAX's the class decides.
+static bool isJaxs(StringRef ours, StringRef jax) {
+  return ours == jax || (ours.ends_with(" ") && jax.starts_with(ours));
+}
+
+/// Is a finding at this line of Python, or a call that leads there?
+static bool isAt(const Program &program, const Diagnostic &d, StringRef file,
+                 unsigned line) {
+  return llvm::any_of(program.stack(d.stack), [&](FrameId id) {
+    const Frame &frame = program.frames[id.index()];
+    return frame.line == line && program.context().str(frame.file) == file;
+  });
+}
+
+static std::string idOf(const Diagnostic &d) {
+  const DiagInfo &kind = info(d.code);
+  return kind.jaxClass.str() + " " + kind.jaxId.str();
+}
+
+Comparison::Ours Comparison::judge(const Program &program,
+                                   const Verdict &verdict) {
   CheckOptions options;
   TextResult<MeshId> mesh = parseMesh(cx_, verdict.mesh);
   if (!mesh)
-    return "the mesh: " + mesh.error.message;
+    return {"the mesh: " + mesh.error.message};
   options.mesh = *mesh;
   for (unsigned i = 0; i < verdict.in.size(); ++i) {
     TextResult<PartitionSpec> spec = parseSpec(cx_, verdict.in[i]);
     if (!spec)
-      return "the spec " + verdict.in[i] + ": " + spec.error.message;
+      return {"the spec " + verdict.in[i] + ": " + spec.error.message};
     options.in.push_back({"", static_cast<int>(i), *spec, "--in"});
   }
   CheckedProgram checked = check(program, rows_, options);
+  Ours ours;
   if (checked.ok()) {
-    std::string types;
     for (TypeId type : checked.resultTypes)
-      types += (types.empty() ? "" : ", ") +
-               (type.valid() ? str(cx_, type) : std::string("?"));
-    return types;
+      ours.text += (ours.text.empty() ? "" : ", ") +
+                   (type.valid() ? str(cx_, type) : std::string("?"));
+    return ours;
   }
+  for (const Place &place : verdict.all)
+    ours.found +=
+        llvm::any_of(checked.diagnostics.all(), [&](const Diagnostic &d) {
+          return d.level == Level::Error &&
+                 isAt(program, d, place.file, place.line);
+        });
   std::string all;
   for (const Diagnostic &d : checked.diagnostics.all()) {
     if (d.level != Level::Error)
       continue;
-    const DiagInfo &kind = info(d.code);
-    std::string id = kind.jaxClass.str() + " " + kind.jaxId.str();
-    ArrayRef<FrameId> frames = program.stack(d.stack);
-    bool here = llvm::any_of(frames, [&](FrameId frame) {
-      const Frame &f = program.frames[frame.index()];
-      return f.line == verdict.line && cx_.str(f.file) == verdict.file;
-    });
-    if (id == verdict.error) {
-      atLine |= here;
-      all = id;
-      if (here)
-        return "!" + id;
+    std::string id = idOf(d);
+    if (isJaxs(id, verdict.error)) {
+      ours.atLine |= isAt(program, d, verdict.file, verdict.line);
+      all = verdict.error;
+      if (ours.atLine)
+        break;
     } else if (all.empty()) {
-      all = id + " (" + kind.code.str() + ": " + d.message + ")";
+      all = id + " (" + info(d.code).code.str() + ": " + d.message + ")";
     }
   }
-  return "!" + all;
+  ours.text = "!" + all;
+  return ours;
 }
 
 void Comparison::one(const Verdict &verdict) {
@@ -188,23 +263,32 @@ void Comparison::one(const Verdict &verdict) {
   ++counts.cases;
   counts.accepted += verdict.error.empty();
   const Program *program = this->program(verdict.program);
-  bool atLine = false;
-  std::string ours =
-      program ? judge(*program, verdict, atLine) : std::string("no program");
+  Ours judged = program ? judge(*program, verdict) : Ours{"no program"};
+  const std::string &ours = judged.text;
   std::string theirs;
   for (StringRef type : verdict.results)
     theirs += (theirs.empty() ? "" : ", ") + plain(type).str();
   if (!verdict.error.empty())
     theirs = "!" + verdict.error;
+  bool refused = StringRef(ours).starts_with("!");
+  counts.sameVerdict += refused != verdict.error.empty();
+  counts.sameTypes += !refused && ours == theirs;
+  counts.several += verdict.all.size() > 1;
+  counts.complete +=
+      verdict.all.size() > 1 && judged.found == verdict.all.size();
+  if (verdict.all.size() > judged.found && !only_.empty())
+    llvm::outs() << verdict.text() << ": " << judged.found << " of "
+                 << verdict.all.size() << " errors found\n";
   if (ours == theirs) {
     ++counts.agree;
-    counts.elsewhere += !verdict.error.empty() && !atLine;
+    counts.elsewhere += !verdict.error.empty() && !judged.atLine;
+    if (!verdict.error.empty() && !judged.atLine && !only_.empty())
+      llvm::outs() << verdict.text() << ": at another line\n";
     return;
   }
-  if (expectations_.isDeliberate("programs", verdict.program,
+  if (expectations_.isDeliberate(family_, verdict.program,
                                  verdict.text() + " ours " + ours)) {
     ++counts.deliberate;
-    bool refused = StringRef(ours).starts_with("!");
     if (verdict.error.empty())
       ++(refused ? listed_.refused : listed_.types);
     else
@@ -221,11 +305,13 @@ bool Comparison::run() {
   if (!expectations_.read(folder_ + "/program_differences.txt",
                           folder_ + "/norules.txt", error))
     return bad(error);
-  expectations_.enter("programs");
-  auto buffer =
-      llvm::MemoryBuffer::getFile(folder_ + "/verdicts/programs.jsonl");
+  expectations_.enter(family_);
+  std::string path = "/verdicts/" + family_ + ".jsonl";
+  auto buffer = llvm::MemoryBuffer::getFile(folder_ + path);
   if (!buffer)
-    return bad("cannot read verdicts/programs.jsonl");
+    return bad("cannot read " + path);
+  if (!readRecordings())
+    return false;
   SmallVector<StringRef, 0> lines;
   (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
@@ -242,6 +328,10 @@ bool Comparison::run() {
     all.deliberate += c.deliberate;
     all.differ += c.differ;
     all.elsewhere += c.elsewhere;
+    all.several += c.several;
+    all.complete += c.complete;
+    all.sameVerdict += c.sameVerdict;
+    all.sameTypes += c.sameTypes;
     if (c.differ)
       llvm::outs() << name << ": " << c.differ << " of " << c.cases
                    << " differ\n";
@@ -254,7 +344,11 @@ bool Comparison::run() {
                << "listed: " << listed_.errors
                << " refused with another error, " << listed_.refused
                << " accepted by JAX alone, " << listed_.accepted
-               << " by us alone, " << listed_.types << " with another type\n";
+               << " by us alone, " << listed_.types << " with another type\n"
+               << "same verdict: " << all.sameVerdict
+               << ", same types: " << all.sameTypes
+               << ", several errors: " << all.several
+               << ", all found: " << all.complete << '\n';
   bool stale = false;
   if (only_.empty())
     for (const std::string &entry : expectations_.unused()) {
@@ -266,7 +360,14 @@ bool Comparison::run() {
 
 int main(int argc, char **argv) {
   std::vector<std::string> only(argv + 1, argv + argc);
-  return Comparison(SHARDTYPE_SOURCE_DIR "/test/oracle", std::move(only)).run()
+  std::string family = "programs";
+  if (only.size() > 1 && only[0] == "--family") {
+    family = only[1];
+    only.erase(only.begin(), only.begin() + 2);
+  }
+  return Comparison(SHARDTYPE_SOURCE_DIR "/test/oracle", family,
+                    std::move(only))
+                 .run()
              ? 0
              : 1;
 }

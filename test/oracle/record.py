@@ -9,6 +9,8 @@ record.py --show FAMILY         print a recorded file (JAX is not needed)
 The families `matrix.NAME` are those of descriptions/NAME.py (left out by
 --no-matrix, which leaves some tens of thousands of verdicts); `jax-0.11.NAME` are a
 part of them as JAX 0.11.1 answers, and only done where they are named. The family `programs` is that of whole programs; it also writes programs/*.json.
+`annotated` and `steps` are annotated functions and training steps, with recordings in
+annotated/*.jsonl.z; `steps` needs optax.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
 
@@ -25,7 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "reduction", "indexing", "windows", "random", "sharding", "values",
-            "shapes", "linalg", "products", "opaque", "refs", "programs")
+            "shapes", "linalg", "products", "opaque", "refs", "programs", "annotated",
+            "steps")
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
           "windows", "random", "sharding", "linalg", "rare")
 ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)
@@ -52,6 +55,9 @@ def build(name, bind):
   if name == "programs":
     import programs  # pylint: disable=import-outside-toplevel
     return *programs.verdicts(), {}
+  if name in verdictfile.RECORDED:
+    import annotated_programs  # pylint: disable=import-outside-toplevel
+    return *annotated_programs.verdicts(name), {}
   import recorder  # pylint: disable=import-outside-toplevel
   way = recorder.by_bind if bind else recorder.by_abstract_eval
   head, _, module = name.rpartition(".")
@@ -71,7 +77,7 @@ def cases_of(text):
   if text.startswith('{"program"'):
     for line in text.splitlines():
       group = json.loads(line)
-      verdict = [group.pop(k, None) for k in ("verdict", "file", "line")]
+      verdict = [group.pop(k, None) for k in ("verdict", "file", "line", "all")]
       out[json.dumps(group)] = verdict
     return out
   for mesh, name, params, cases in verdictfile.groups(text):
@@ -109,6 +115,30 @@ def traces(compare):
   return len(names)
 
 
+def recordings(name, compare):
+  """Writes or compares the recordings of a family; the number of differences."""
+  import annotated_programs  # pylint: disable=import-outside-toplevel
+  path, text = annotated_programs.path_of(name), annotated_programs.recordings(name)
+  if not compare:
+    verdictfile.write(path, text)
+    return 0
+  new, old = text.splitlines(), verdictfile.read(path).splitlines() if path.exists() else []
+  names = [json.loads(line)["program"] for line in new if line not in set(old)]
+  for program in names[:20]:
+    print(f"{path.name}: the recording of {program} is not what is recorded now")
+  return max(len(names), len(old) != len(new))
+
+
+def can_run(name):
+  if name == "steps":
+    try:
+      import optax  # pylint: disable=import-outside-toplevel,unused-import
+    except ImportError:
+      print("steps: skipped, optax is not here")
+      return False
+  return True
+
+
 def main(argv):
   parser = argparse.ArgumentParser(description=__doc__,
                                    formatter_class=argparse.RawTextHelpFormatter)
@@ -135,6 +165,8 @@ def main(argv):
   compare = args.check or args.bind
   total = wrong = 0
   for name in args.families or (FAMILIES if args.no_matrix else ALL):
+    if not can_run(name):
+      continue
     start = time.monotonic()
     text, (count, accepted), messages = build(name, args.bind)
     total += count
@@ -144,6 +176,8 @@ def main(argv):
       verdictfile.write(verdictfile.path_of(name), text)
     if name == "programs":
       wrong += traces(compare)
+    if name in verdictfile.RECORDED:
+      wrong += recordings(name, compare)
     print(f"{name}: {count} verdicts, {accepted} accepted, {len(text)} bytes, "
           f"{time.monotonic() - start:.1f} s")
     if args.messages:

@@ -9,12 +9,14 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 VERDICTS = HERE / "verdicts"
+# Families of recorded programs (annotated_programs.py).
+RECORDED = ("annotated", "steps")
 
 
 def paths():
   """{family: path} of all verdict files on primitives."""
   plain = {p.name.split(".")[0]: p for p in sorted(VERDICTS.glob("*.jsonl"))
-           if p.name != "programs.jsonl"}
+           if p.name.split(".")[0] not in ("programs", *RECORDED)}
   matrix = {"matrix." + p.name.split(".")[0]: p
             for p in sorted((VERDICTS / "matrix").glob("*.jsonl.z"))}
   return {**plain, **matrix}
