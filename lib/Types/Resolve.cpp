@@ -161,7 +161,6 @@ std::optional<SpecError> shardtype::checkManual(const Context &cx,
   const Mesh &mesh = cx.meshOrEmpty(meshId);
   AxisSet all = manual.varying | manual.unreduced | manual.reduced;
   AxisSet varyingToo = manual.varying & (manual.unreduced | manual.reduced);
-  AxisSet both = manual.unreduced & manual.reduced;
   AxisSet others = all - mesh.axesOf(AxisType::Manual);
   auto name = [&](AxisSet axes) {
     uint8_t first = axes.list().front();
@@ -173,8 +172,6 @@ std::optional<SpecError> shardtype::checkManual(const Context &cx,
     return SpecError{SpecError::UnknownAxis, StringId()};
   if (!others.empty())
     return SpecError{SpecError::AxisType, name(others)};
-  if (!both.empty())
-    return SpecError{SpecError::Overlap, name(both)};
   if (manual.unreduced.empty() && manual.kind != ReductionKind::None)
     return SpecError{SpecError::KindWithoutU, StringId()};
   return std::nullopt;

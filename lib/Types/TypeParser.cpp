@@ -339,6 +339,10 @@ LogicalResult TypeParser::checkUse(size_t at, StringRef name, unsigned axis,
   Use before = uses_[axis];
   if (before.kind == Use::None)
     return success();
+  bool isCopies = before.kind == Use::Reduced || use.kind == Use::Reduced;
+  bool isSum = before.kind == Use::Unreduced || use.kind == Use::Unreduced;
+  if (kind == AxisType::Manual && isCopies && isSum)
+    return success(); // JAX has such types, which are a warning where made.
   if (before.kind == Use::Dim && use.kind == Use::Dim)
     return in_.failAt(at, before.dim == use.dim
                               ? "axis " + quoted + " occurs twice on dim " +

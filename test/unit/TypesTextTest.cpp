@@ -93,6 +93,10 @@ TEST_CASE_METHOD(Text, "the examples of spec 02, 2") {
   CHECK(again("f32[6,2]{R:(data,seq)}", "data=2:Manual,seq=2:Manual") ==
         "f32[6,2]{R:(data,seq)}");
   CHECK(again("f32[4,8@j]{V:i}", "i=2:Manual,j=2") == "f32[4,8@j]{V:i}");
+  // `concatenate` of {U:i} and {R:i}: JAX forbids both at once in specs only.
+  CHECK(again("f32[8]{U:i, R:i}", "i=2:Manual,j=2") == "f32[8]{U:i, R:i}");
+  CHECK(again("f32[8]{R:i, V:j, U:i}", "i=2:Manual,j=2:Manual") ==
+        "f32[8]{V:j, U:i, R:i}");
 }
 
 TEST_CASE_METHOD(Text, "names of sets go to the spec or the manual type") {

@@ -45,8 +45,9 @@ std::optional<SpecError> checkDivisible(const Context &cx,
                                         const Sharding &sharding,
                                         ArrayRef<int64_t> shape);
 /// The checks of a manual axis type (spec 02, 1): every axis is Manual in the
-/// mesh (`AxisType`), no axis is in two of its sets (`Overlap`; JAX allows U
-/// with R, we do not), and a kind only where something is unreduced.
+/// mesh (`AxisType`), what varies is in no other set (`Overlap`; JAX has values
+/// that are unreduced and reduced over one axis, which is a warning where they
+/// are made), and a kind only where something is unreduced.
 std::optional<SpecError> checkManual(const Context &cx,
                                      const ManualAxisType &manual, MeshId mesh);
 /// The spec of a sharding, one entry a dim, names in mesh order.
