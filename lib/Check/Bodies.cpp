@@ -74,6 +74,7 @@ void Engine::keepInstance(ActiveFrame &frame) {
   kept.jaxpr = frame.id;
   kept.mesh = frame.mesh;
   kept.hadErrors = frame.hadErrors;
+  kept.recast = typing_.recast;
   kept.bodies = std::move(frame.held);
   kept.assumed = std::move(frame.assumed);
   kept.types.reserve(frame.vals.size());
@@ -99,11 +100,12 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
   Surroundings where = {bodyMesh, running_.backward, vma.value_or(typing_.vma)};
   SmallVector<Val, 16> vals;
-  bool retyped = typing_.retyped || inputs.retyped;
-  SmallVector<uint32_t, 32> key = {id.raw(), bodyMesh.raw(),
-                                   static_cast<uint32_t>(where.vma) << 2 |
-                                       (retyped ? 2u : 0u) |
-                                       (where.backward ? 1u : 0u)};
+  bool recast = typing_.recast || inputs.recast;
+  bool retyped = typing_.retyped || inputs.retyped || recast;
+  SmallVector<uint32_t, 32> key = {
+      id.raw(), bodyMesh.raw(),
+      (recast ? 16u : 0u) | static_cast<uint32_t>(where.vma) << 2 |
+          (retyped ? 2u : 0u) | (where.backward ? 1u : 0u)};
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     Val val;
     // What recorded types do not say is in the arguments.
@@ -130,8 +132,10 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
   InstanceId instance(found);
   if (found == WordTable::None) {
     std::swap(typing_.retyped, retyped);
+    std::swap(typing_.recast, recast);
     instance = runInstance(id, vals, where, inputs);
     std::swap(typing_.retyped, retyped);
+    std::swap(typing_.recast, recast);
     instanceTable_.insert(key, hash, instance.raw());
   }
   running_.bodies.push_back({EqnId(), id, instance, inputs});
@@ -147,7 +151,7 @@ std::vector<Typed> Engine::tryBody(JaxprId body, ArrayRef<Typed> args,
   scratch.options = out_.options;
   Engine trial(*this, scratch);
   // Recorded types inside the body are for the recorded arguments.
-  trial.typing_.retyped = true;
+  trial.typing_.retyped = trial.typing_.recast = true;
   trial.running_.backward = running_.backward;
   Body tried = trial.typeBody(body, args, mesh, {}, std::nullopt);
   if (tried.hadErrors)

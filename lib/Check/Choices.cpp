@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Findings.h"
 #include "shardtype/Rules/Helpers.h"
+#include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
@@ -37,6 +38,54 @@ bool Findings::fits(const Choice &choice, const Diagnostic &d) const {
          number == frame.column + 1 && sameFile(file, file2);
 }
 
+/// What was chosen, as it was written.
+static std::string wanted(const Context &cx, const Choice &choice) {
+  return choice.state.empty() ? str(cx, choice.spec) : choice.state;
+}
+
+/// The state that a choice names, on this mesh; nothing: it cannot be read.
+static std::optional<ManualAxisType>
+chosenState(Context &cx, const Choice &choice, MeshId mesh) {
+  if (choice.state == "{}")
+    return ManualAxisType();
+  TextResult<TypeId> type = parseType(cx, "f32[]" + choice.state, mesh);
+  if (!type || !cx.type(*type).isArray())
+    return std::nullopt;
+  return cx.type(*type).manual;
+}
+
+/// Does a choice ask for this cast?
+static bool asksFor(Context &cx, const Choice &choice, const Fix &fix) {
+  if (choice.state.empty() || choice.operand != fix.operand)
+    return false;
+  const Type type = cx.type(fix.type);
+  auto state = chosenState(cx, choice, type.sharding.mesh);
+  return state && *state == type.manual;
+}
+
+/// structure/choose.4: casts that are assumed already, all of them.
+bool Findings::chooseCasts(ArrayRef<unsigned> choices, Diagnostic &d) {
+  SmallVector<unsigned, 4> taken;
+  for (const Fix &fix : d.fixes) {
+    if (!fix.assumed)
+      continue;
+    auto by = llvm::find_if(choices, [&](unsigned i) {
+      return asksFor(context_, out_.options.choices[i], fix);
+    });
+    if (by == choices.end())
+      return false;
+    if (!llvm::is_contained(taken, *by))
+      taken.push_back(*by);
+  }
+  for (Fix &fix : d.fixes)
+    fix.chosen = fix.assumed;
+  for (unsigned i : taken) {
+    ++choiceUses_[i];
+    mend(out_.options.choices[i], d);
+  }
+  return !taken.empty();
+}
+
 void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
                            Diagnostic &d) {
   if (d.fixes.empty())
@@ -48,6 +97,8 @@ void Findings::applyChoice(Engine &engine, ActiveFrame &frame, EqnId id,
       if (out_.options.choices[i].operand >= 0)
         operands.push_back(i);
     }
+  if (chooseCasts(all, d))
+    return;
   // structure/choose.3: together if that is legal, else each by itself, for
   // several equations can be at one place.
   if (all.size() > 1 && !operands.empty() && choose(engine, frame, id, all, d))
@@ -85,7 +136,7 @@ void Findings::mend(const Choice &choice, Diagnostic &d) {
   d.level = Level::Note;
   std::string origin = choice.origin.empty() ? "--choose" : choice.origin;
   d.notes.push_back({"mended by " + origin + ", as if " +
-                         str(context_, choice.spec) + " were written here",
+                         wanted(context_, choice) + " were written here",
                      StackId()});
 }
 
@@ -152,10 +203,12 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
     if (!fix.type.valid() || !context_.type(fix.type).isArray())
       continue;
     const Type &type = context_.type(fix.type);
-    auto wanted =
+    auto sharding =
         resolve(context_, choice.spec, type.sharding.mesh, type.rank());
     // With operands to be resharded as well, it is no choice by itself.
-    if (fix.operand < 0 && !fix.group && wanted && *wanted == type.sharding) {
+    bool isSharding = choice.state.empty() && sharding &&
+                      *sharding == type.sharding && fix.spec[0] != '{';
+    if (fix.operand < 0 && !fix.group && isSharding) {
       takeOnly(d, fix);
       const Eqn &eqn = program_.eqn(id);
       if (fix.bodyResult >= 0)
@@ -163,11 +216,30 @@ bool Findings::chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
       frame.val(program_.result(eqn, fix.result)) = Val(fix.type, 0);
       return true;
     }
-    if (fix.operand < 0 && !fix.group)
+    bool isCast = StringRef(fix.spec).starts_with("{");
+    if (fix.operand < 0 && (!fix.group || isCast) &&
+        !StringRef(list).contains(fix.spec))
       list += (list.empty() ? "" : ", ") + fix.spec;
   }
-  miss = str(context_, choice.spec) + " is none of the choices there: " + list;
+  miss = wanted(context_, choice) + " is none of the choices there: " + list;
   return false;
+}
+
+/// The type in the state that is chosen; nothing: no casts lead there.
+static std::optional<TypeId> castType(Context &cx, const Choice &choice,
+                                      TypeId before, MeshId mesh,
+                                      std::string &miss) {
+  std::string operand =
+      "operand " + std::to_string(choice.operand) + ", " + str(cx, before);
+  miss = choice.state + " is no state over the Manual axes there";
+  auto state = chosenState(cx, choice, mesh);
+  if (!state || checkManual(cx, *state, mesh))
+    return std::nullopt;
+  miss = operand + ", cannot be cast to " + choice.state;
+  if (!castPath(cx, mesh, cx.type(before).manual, *state,
+                bytesPerDevice(cx, before)))
+    return std::nullopt;
+  return withManual(cx, before, *state, mesh);
 }
 
 /// An operand as chosen; nothing: it cannot be so, and `miss` says why.
@@ -183,18 +255,37 @@ static std::optional<TypeId> chosenType(Engine &engine, const Choice &choice,
   const Type type = cx.type(before);
   if (!type.isArray())
     return std::nullopt;
-  auto wanted =
-      resolve(cx, choice.spec,
-              type.sharding.hasMesh() ? type.sharding.mesh : mesh, type.rank());
+  MeshId on = type.sharding.hasMesh() ? type.sharding.mesh : mesh;
+  if (!choice.state.empty())
+    return castType(cx, choice, before, on, miss);
+  auto sharding = resolve(cx, choice.spec, on, type.rank());
   miss = str(cx, choice.spec) + " is no sharding of operand " +
          std::to_string(at) + ", " + str(cx, before);
-  if (!wanted || checkDivisible(cx, *wanted, type.shape))
+  if (!sharding || checkDivisible(cx, *sharding, type.shape))
     return std::nullopt;
   miss = "operand " + std::to_string(at) + ", " + str(cx, before) +
          ", cannot be resharded to " + str(cx, choice.spec);
-  if (refusedReshard(cx, type.sharding, *wanted))
+  if (refusedReshard(cx, type.sharding, *sharding))
     return std::nullopt;
-  return cx.withSharding(before, *wanted);
+  return cx.withSharding(before, *sharding);
+}
+
+/// What makes `after` of an operand: casts, or a reshard.
+static Fix operandFix(Context &cx, const Choice &choice, TypeId before,
+                      TypeId after) {
+  if (choice.state.empty())
+    return reshardFix(cx, choice.operand, before, after);
+  const Type &to = cx.type(after);
+  Fix fix;
+  fix.operand = choice.operand;
+  fix.type = after;
+  fix.spec = stateSpec(cx, to.sharding.mesh, to.manual);
+  if (auto path = castPath(cx, to.sharding.mesh, cx.type(before).manual,
+                           to.manual, bytesPerDevice(cx, before))) {
+    fix.code = path->code;
+    fix.communication = path->communication;
+  }
+  return fix;
 }
 
 /// The result that is chosen beside operands, among what the row offers for
@@ -208,8 +299,8 @@ static const Fix *chosenResult(Engine &engine, const Choice &choice,
           !fix.type.valid() || !cx.type(fix.type).isArray())
         continue;
       const Type &type = cx.type(fix.type);
-      auto wanted = resolve(cx, choice.spec, type.sharding.mesh, type.rank());
-      if (wanted && *wanted == type.sharding)
+      auto sharding = resolve(cx, choice.spec, type.sharding.mesh, type.rank());
+      if (choice.state.empty() && sharding && *sharding == type.sharding)
         return &fix;
     }
   return nullptr;
@@ -223,6 +314,7 @@ bool Findings::chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
   SmallVector<Val, 8> operands = operandVals(engine, frame, id);
   SmallVector<Fix, 4> fixes;
   const Choice *result = nullptr;
+  bool recasts = false;
   for (unsigned i : choices) {
     const Choice &choice = out_.options.choices[i];
     if (choice.operand < 0) {
@@ -238,12 +330,14 @@ bool Findings::chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
           return fix.operand == choice.operand;
         }))
       return false;
-    fixes.push_back(reshardFix(context_, choice.operand,
-                               operands[choice.operand].type(), *after));
+    fixes.push_back(
+        operandFix(context_, choice, operands[choice.operand].type(), *after));
+    recasts |= !choice.state.empty();
     operands[choice.operand] = Val(*after, 0);
   }
-  Outcome outcome =
-      engine.rerun(id, operands, frame, Engine::Rerun::OtherOperands);
+  Outcome outcome = engine.rerun(id, operands, frame,
+                                 recasts ? Engine::Rerun::OtherStates
+                                         : Engine::Rerun::OtherOperands);
   const Fix *said = result ? chosenResult(engine, *result, outcome) : nullptr;
   miss = "with operand " + std::to_string(fixes.front().operand) + " as " +
          fixes.front().spec + " there is still an error";

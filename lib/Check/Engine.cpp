@@ -142,7 +142,8 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   key_.clear();
   key_.push_back(eqn.primitive | (backward ? 1u << 16 : 0) |
                  static_cast<uint32_t>(frame.vma) << 17 |
-                 (typing_.retyped ? 1u << 19 : 0));
+                 (typing_.retyped ? 1u << 19 : 0) |
+                 (typing_.recast ? 1u << 20 : 0));
   key_.push_back(eqn.params.raw());
   key_.push_back(mesh.raw());
   key_.push_back(eqn.numResults);
@@ -289,15 +290,19 @@ uint32_t Engine::lookUp(EqnId id, const Surroundings &where) {
 
 Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, ActiveFrame &frame,
                       Rerun how) {
-  bool retyped = typing_.retyped;
+  bool retyped = typing_.retyped, recast = typing_.recast;
   typing_.keepCarries = how == Rerun::KeepCarries;
   const Primitive *row = this->row(program_.eqns[id.index()]);
-  if (how == Rerun::OtherOperands && row && row->open == OpenRule::Custom)
+  bool holds = row && row->open == OpenRule::Custom;
+  if (how != Rerun::KeepCarries && holds)
     typing_.retyped = true; // Recorded types in its bodies are for the others.
+  if (how == Rerun::OtherStates && holds)
+    typing_.recast = true;
   MeshId mesh = contextMesh(frame.mesh, program_.eqn(id));
   uint32_t at = runRow(id, operands, {mesh, frame.backward, frame.vma});
   typing_.keepCarries = false;
   typing_.retyped = retyped;
+  typing_.recast = recast;
   return outcomes_[at];
 }
 

@@ -94,7 +94,7 @@ public:
   /// The context mesh of an equation in a jaxpr whose default is `mesh`.
   MeshId contextMesh(MeshId mesh, const Eqn &eqn);
   Val literal(LiteralId id);
-  enum class Rerun : uint8_t { OtherOperands, KeepCarries };
+  enum class Rerun : uint8_t { OtherOperands, OtherStates, KeepCarries };
   /// Runs the equation's row on other operands, or with loops that keep their
   /// carries; nothing is reported.
   Outcome rerun(EqnId id, ArrayRef<Val> operands, ActiveFrame &frame,

@@ -73,6 +73,7 @@ private:
   void applyChoice(Engine &engine, ActiveFrame &frame, EqnId id, Diagnostic &d);
   bool chooseResult(Engine &engine, ActiveFrame &frame, EqnId id,
                     const Choice &choice, Diagnostic &d, std::string &miss);
+  bool chooseCasts(ArrayRef<unsigned> choices, Diagnostic &d);
   void mend(const Choice &choice, Diagnostic &d);
   bool choose(Engine &engine, ActiveFrame &frame, EqnId id,
               ArrayRef<unsigned> choices, Diagnostic &d);

@@ -18,6 +18,7 @@
 // says so.
 #include "Engine.h"
 #include "shardtype/Rules/Emit.h"
+#include "shardtype/Rules/Manual.h"
 #include <map>
 
 using namespace shardtype;
@@ -60,6 +61,8 @@ private:
   void writeInAutoRegion(Body &body, EqnId id, ParamsId params,
                          ArrayRef<Atom> operands, ArrayRef<TypeId> types,
                          TypeId result);
+  bool writeCast(Body &body, EqnId id, ArrayRef<TypeId> types);
+  void wantVarying(const Primitive &row, MutableArrayRef<Typed> wanted) const;
   void bind(Body &body, const Eqn &eqn, unsigned result, Atom atom);
   ParamsId writeBodies(const Body &body, EqnId id);
   ParamsId setSharding(const Eqn &eqn, ParamsId params, TypeId type);
@@ -381,6 +384,48 @@ void FixWriter::wantInputs(const Body &body, EqnId id, ArrayRef<TypeId> types,
   }
 }
 
+/// manual/recast.1: casts that JAX would write for what values vary over now,
+/// in place of those of the trace.
+bool FixWriter::writeCast(Body &body, EqnId id, ArrayRef<TypeId> types) {
+  const Eqn &eqn = program_.eqn(id);
+  StringRef name = program_.name(eqn);
+  if (name != "pvary" && name != "reduced_vary_cast")
+    return false;
+  TypeId result = checked_.type(body.instance, program_.result(eqn, 0));
+  Atom operand = mapped(body, program_.operandsOf(eqn)[0]);
+  if (!types[0].valid() || !result.valid())
+    return false;
+  Atom made = typematch(context_, types[0], result)
+                  ? operand
+                  : emit_.convert(operand, types[0], result,
+                                  rewriteInfo(body, eqn.info));
+  body.vars[program_.result(eqn, 0).raw() - body.jaxpr->firstVar] = made;
+  return true;
+}
+
+void FixWriter::wantVarying(const Primitive &row,
+                            MutableArrayRef<Typed> wanted) const {
+  AxisSet all;
+  MeshId mesh;
+  for (const Typed &operand : wanted)
+    if (const Type &type = context_.type(operand.type); type.isArray()) {
+      all |= type.manual.varying;
+      if (type.sharding.hasMesh())
+        mesh = type.sharding.mesh;
+    }
+  if (!std::holds_alternative<Standard>(row.type) || wanted.size() < 2)
+    return;
+  for (Typed &operand : wanted) {
+    const Type &type = context_.type(operand.type);
+    if (!type.isArray() || type.manual.varying == all)
+      continue;
+    ManualAxisType to = type.manual;
+    to.varying = all;
+    to.reduced = to.reduced - all;
+    operand.type = withManual(context_, operand.type, to, mesh);
+  }
+}
+
 void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   const Eqn &eqn = program_.eqn(id);
   const Instance &instance = checked_.instances[body.instance.index()];
@@ -399,6 +444,10 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
   if (row && typed)
     adaptOperands(context_, *row, contextMesh(body, eqn), meshes_.retyped(),
                   wanted);
+  if (instance.recast && writeCast(body, id, types))
+    return;
+  if (instance.recast && row && typed)
+    wantVarying(*row, wanted);
   ParamsId withSharding;
   TypeId autoResult;
   for (const Instance::Assumed &assumed : fixesOf(body, id)) {

@@ -326,6 +326,21 @@ static std::optional<Trail> missing(const Type &a, const Type &b) {
   return std::nullopt;
 }
 
+/// The first equation that uses what a cast gives; null: it is no cast, or
+/// nothing in the jaxpr does.
+static const Eqn *castFor(const Program &program, const Jaxpr &jaxpr,
+                          EqnId cast) {
+  StringRef name = program.name(program.eqn(cast));
+  if (name != "pvary" && name != "reduced_vary_cast")
+    return nullptr;
+  Atom given = program.result(program.eqn(cast), 0);
+  for (EqnId id(cast.raw() + 1); id.raw() < jaxpr.firstEqn + jaxpr.numEqns;
+       id = EqnId(id.raw() + 1))
+    if (llvm::is_contained(program.operandsOf(id), given))
+      return &program.eqn(id);
+  return nullptr;
+}
+
 std::optional<DiagNote> Engine::origin(const Body &body, unsigned result,
                                        TypeId other, int input) {
   Atom out = program_.jaxpr(body.jaxpr).outs[result];
@@ -361,7 +376,9 @@ std::optional<DiagNote> Engine::origin(const Body &body, unsigned result,
     eqn = from.eqn;
     where = from.site;
   }
-  return DiagNote{axes + "comes in at '" +
-                      program_.name(program_.eqn(eqn)).str() + "'",
-                  provenance.stack(where, eqn)};
+  std::string at = "'" + program_.name(program_.eqn(eqn)).str() + "'";
+  // JAX writes some casts by itself, for an operation behind.
+  if (const Eqn *user = castFor(program_, program_.jaxpr(where->jaxpr), eqn))
+    at += " for '" + program_.name(*user).str() + "'";
+  return DiagNote{axes + "comes in at " + at, provenance.stack(where, eqn)};
 }

@@ -113,7 +113,7 @@ static void addTyping(CLI::App &app, Options &o) {
   app.add_option("--choose", o.choose,
                  "Take this result where several are legal: "
                  "'model.py:41=P(X,None)', or reshard an operand instead: "
-                 "'model.py:41:in1=P()'")
+                 "'model.py:41:in1=P()', or cast it: 'model.py:41:in1={V:i}'")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false)
@@ -169,8 +169,8 @@ static void addFormat(CLI::App &app, Options &o,
       ->option_text(list);
 }
 
-static void addReporting(CLI::App &app, Options &o) {
-  auto level = [&app, &o](const char *flag, Level to, const char *help) {
+static void addReporting(CLI::App &app, Options &o, const char *denied = "") {
+  auto level = [&app, &o](const char *flag, Level to, const std::string &help) {
     app.add_option_function<std::vector<std::string>>(
            flag,
            [&o, to, flag](const std::vector<std::string> &codes) {
@@ -188,7 +188,8 @@ static void addReporting(CLI::App &app, Options &o) {
   level("--allow", Level::Ignored, "Do not report findings of this kind");
   level("--warn", Level::Warning, "Report findings of this kind as warnings");
   level("--deny", Level::Error,
-        "Report findings of this kind as errors; 'warnings' means all of them");
+        "Report findings of this kind as errors; 'warnings' means all of them" +
+            std::string(denied));
   app.add_option("--max-errors", o.maxErrors,
                  "Show at most so many findings (50); more are counted")
       ->transform(number(0, UINT32_MAX))
@@ -237,6 +238,16 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   addFormat(types, o, {"text", "json"});
   addColor(types, o);
   types.add_flag("--source", o.source, "Add the lines of source");
+
+  CLI::App &cost =
+      verb("cost", "What does a program communicate?", costCommand);
+  addInputs(cost, o);
+  addTyping(cost, o);
+  addReporting(cost, o,
+               ". A kind of collective, such as all-gather: an error for each "
+               "that is listed");
+  addFormat(cost, o, {"text", "json"});
+  addColor(cost, o);
 
   CLI::App &show = verb("show", "Where does an array live?", showCommand);
   show.add_option("what", o.value,

@@ -66,9 +66,20 @@ bool shardtype::parseArgumentSpec(Context &context, StringRef text,
   return parseSpecText(context, split.right, text, spec.spec, error);
 }
 
+/// `PLACE={V:i}`: a state over Manual axes, which needs a mesh to be read.
+static SplitSpec splitState(StringRef text) {
+  size_t at = text.rfind("={");
+  if (at == StringRef::npos || !text.rtrim().ends_with("}"))
+    return {};
+  return {text.take_front(at), text.drop_front(at + 1).trim(), true};
+}
+
 bool shardtype::parseChoice(Context &context, StringRef text, Choice &choice,
                             TextError &error) {
-  SplitSpec split = splitSpec(text);
+  SplitSpec split = splitState(text);
+  choice.state = split.right.str();
+  if (!split.hasEquals)
+    split = splitSpec(text);
   StringRef left = split.left.trim();
   auto [place, last] = left.rsplit(':');
   if (last.consume_front("in")) {
@@ -86,6 +97,8 @@ bool shardtype::parseChoice(Context &context, StringRef text, Choice &choice,
     return false;
   }
   choice.place = left.str();
+  if (!choice.state.empty())
+    return true;
   return parseSpecText(context, split.right, text, choice.spec, error);
 }
 
@@ -132,6 +145,7 @@ private:
   LogicalResult addChoice(StringRef text, StringRef from, bool fromConfig);
   LogicalResult choices(const JsonValue &value, const std::string &from);
   LogicalResult constraints(StringRef text, StringRef from);
+  void addChange(LevelOptions::Change change);
   LogicalResult entry(StringRef key, const JsonValue &value);
   LogicalResult strings(const JsonValue &value, const std::string &from,
                         llvm::function_ref<LogicalResult(const std::string &,
@@ -201,6 +215,17 @@ LogicalResult Resolver::constraints(StringRef text, StringRef from) {
   check_.constraints =
       text == "reshard" ? Constraints::Reshard : Constraints::Assert;
   return success();
+}
+
+/// What is denied is a kind of finding, or a kind of collective.
+void Resolver::addChange(LevelOptions::Change change) {
+  std::optional<CommStep::Kind> kind = findCollective(change.code);
+  if (!kind || change.level != Level::Error)
+    return levels_.changes.push_back(std::move(change));
+  // An option does not name the kind, a place in a config file does.
+  bool isOption = StringRef(change.origin).starts_with("--");
+  levels_.denied.push_back(
+      {*kind, isOption ? change.origin + " " + change.code : change.origin});
 }
 
 LogicalResult Resolver::strings(
@@ -273,7 +298,7 @@ LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
   auto change = [&](Level level) {
     return strings(value, from,
                    [&](const std::string &code, const std::string &at) {
-                     levels_.changes.push_back({code, level, at});
+                     addChange({code, level, at});
                      return success();
                    });
   };
@@ -336,8 +361,8 @@ LogicalResult Resolver::options(const Options &o) {
   check_.assumeVma = o.assumeVma;
   check_.ignoreUnitAxes = o.ignoreUnitAxes;
   check_.maxDepth = o.maxDepth;
-  levels_.changes.insert(levels_.changes.end(), o.levels.changes.begin(),
-                         o.levels.changes.end());
+  for (const LevelOptions::Change &change : o.levels.changes)
+    addChange(change);
   if (std::optional<std::string> bad = unknownCode(levels_)) {
     err_ << "shardtype: " << *bad << '\n';
     return failure();

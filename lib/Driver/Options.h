@@ -92,6 +92,7 @@ unsigned verifyExpectations(const InputText &input,
 
 int checkCommand(const Options &options, Streams streams);
 int typesCommand(const Options &options, Streams streams);
+int costCommand(const Options &options, Streams streams);
 int convertCommand(const Options &options, Streams streams);
 int showCommand(const Options &options, Streams streams);
 int explainCommand(const Options &options, Streams streams);

@@ -4,15 +4,17 @@
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Report/Picture.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
 using namespace shardtype;
 
 /// `placed`: the mesh whose devices are meant, if it has the type's axes.
+/// `inside`: what a region sees of it, if it was asked for by that.
 static int printShown(const Options &options, Streams streams,
                       const Context &context, TypeId type,
-                      MeshId placed = MeshId()) {
+                      MeshId placed = MeshId(), TypeId inside = TypeId()) {
   ShardTable table = shardTable(context, type, placed);
   PictureOptions picture;
   picture.ascii = options.ascii;
@@ -25,7 +27,11 @@ static int printShown(const Options &options, Streams streams,
   }
   streams.out << str(context, type, TypeForm::Long) << "  "
               << groupedDigits(bytesPerDevice(context, type))
-              << " bytes/device\n\n";
+              << " bytes/device\n";
+  if (inside.valid())
+    streams.out << "each device sees its block of it as "
+                << str(context, inside, TypeForm::Long) << '\n';
+  streams.out << '\n';
   printPicture(streams.out, context, table, picture);
   streams.out << '\n';
   printShardTable(streams.out, context, table);
@@ -68,10 +74,43 @@ static int showType(const Options &options, Streams streams) {
 namespace {
 /// A value of a program and the names it might have gone by.
 struct FoundValue {
-  TypeId type; // Invalid: no such value, or one without a type.
+  TypeId type;   // Invalid: no such value, or one without a type.
+  TypeId inside; // Of a value in a region: its own; `type` is what it is of.
   std::vector<std::string> names;
 };
 } // namespace
+
+/// A value that enters or leaves a region: the array outside that its blocks
+/// make, which the specs say. Of other values in it nothing says that.
+static void findInRegions(const CheckedProgram &checked, const VarNames &names,
+                          StringRef value, InstanceId around,
+                          llvm::DenseSet<InstanceId> &seen,
+                          FoundValue &found) {
+  if (!seen.insert(around).second)
+    return;
+  const Program &program = *checked.program;
+  for (const Instance::Held &held : checked.instances[around.index()].bodies) {
+    const Eqn &eqn = program.eqn(held.eqn);
+    const Jaxpr &body = program.jaxpr(held.body);
+    auto look = [&](Atom inner, TypeId outer) {
+      if (inner.isLiteral())
+        return;
+      std::string name = names.name(inner.var());
+      found.names.push_back(name);
+      if (name != value || found.type.valid())
+        return;
+      found.type = outer;
+      found.inside = checked.type(held.instance, inner);
+    };
+    if (program.name(eqn) == "shard_map") {
+      for (unsigned i = 0; i < body.numInputs && i < eqn.numOperands; ++i)
+        look(body.input(i), checked.type(around, program.operandsOf(eqn)[i]));
+      for (unsigned i = 0; i < body.outs.size() && i < eqn.numResults; ++i)
+        look(body.outs[i], checked.type(around, program.result(eqn, i)));
+    }
+    findInRegions(checked, names, value, held.instance, seen, found);
+  }
+}
 
 /// The type of a value by argument path, result path or variable name.
 static FoundValue findValue(const CheckedProgram &checked, StringRef value) {
@@ -93,6 +132,9 @@ static FoundValue findValue(const CheckedProgram &checked, StringRef value) {
   const Jaxpr &jaxpr = program.jaxpr(entry.jaxpr);
   for (uint32_t i = 0; i < jaxpr.numVars; ++i)
     look(names.name(jaxpr.var(i)), entry.types[i]);
+  llvm::DenseSet<InstanceId> seen;
+  if (!found.type.valid())
+    findInRegions(checked, names, value, checked.entryInstance, seen, found);
   return found;
 }
 
@@ -145,11 +187,12 @@ static int showValue(const Options &options, Streams streams, StringRef path,
                 << (isThere ? "'" + value.str() + "'"
                             : wordWithNearest(value, found.names))
                 << "\n  name an argument (as `shardtype check --all` lists "
-                   "them), a result or a variable of the outermost jaxpr\n";
+                   "them), a result, a variable of the outermost jaxpr, or an "
+                   "input or result of a shard_map's body\n";
     return 2;
   }
-  int code =
-      printShown(options, streams, context, found.type, program->concreteMesh);
+  int code = printShown(options, streams, context, found.type,
+                        program->concreteMesh, found.inside);
   if (code == 0 && !checked.ok()) {
     streams.err
         << "shardtype show: the program has errors (`shardtype check`); "

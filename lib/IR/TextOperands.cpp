@@ -74,9 +74,15 @@ FailureOr<SyntaxAtom> TextParser::variable(StringRef name, size_t offset) {
     here.binders[here.underscores[0]].state = SyntaxBinder::Read;
     return SyntaxAtom{here.underscores[0]};
   }
-  auto it = here.vars.find(cx_.intern(name));
-  if (it == here.vars.end())
-    return fail(offset, diag::JaxprScope, {name.str()});
+  StringId id = cx_.intern(name);
+  auto it = here.vars.find(id);
+  if (it == here.vars.end()) {
+    bool isAround = llvm::any_of(
+        ArrayRef(scopes_).take_front(depth_ - 1),
+        [&](const std::unique_ptr<Scope> &s) { return s->vars.count(id); });
+    return fail(offset, isAround ? diag::CapturedValue : diag::JaxprScope,
+                {name.str()});
+  }
   return SyntaxAtom{it->second};
 }
 

@@ -270,6 +270,8 @@ static Fix castFix(TypingContext &cx, TypeId from, TypeId to, StringRef value) {
   auto path =
       castPath(types, types.type(to).sharding.mesh, types.type(from).manual,
                types.type(to).manual, bytesPerDevice(types, from));
+  fix.spec =
+      stateSpec(types, types.type(to).sharding.mesh, types.type(to).manual);
   fix.code = path ? path->code : "";
   if (size_t at = fix.code.find("{0}"); at != std::string::npos)
     fix.code.replace(at, 3, value);
@@ -279,15 +281,19 @@ static Fix castFix(TypingContext &cx, TypeId from, TypeId to, StringRef value) {
 /// manual/carry.1: casts at the start, at the end of the body, or both.
 static void offerCasts(TypingContext &cx, const Mismatch &m,
                        ErrorBuilder &error) {
-  if (m.joined != m.in) {
+  bool atStart = m.joined != m.in;
+  bool atEnd = !typematch(cx.context(), m.end, m.joined);
+  if (atStart) {
     Fix start = castFix(cx, m.in, m.joined, "{0}");
     start.operand = m.carry.operand;
+    start.group = atEnd;
     error.fix(start);
   }
-  if (!typematch(cx.context(), m.end, m.joined)) {
+  if (atEnd) {
     Fix end = castFix(cx, m.end, m.joined, "...");
     end.result = end.bodyResult = m.carry.result;
     end.code = "return " + end.code + " from the body";
+    end.group = atStart;
     error.fix(end);
   }
 }
@@ -357,10 +363,15 @@ static bool settleStates(TypingContext &cx, const LoopBody &loop,
     Fix fix = castFix(cx, loop.args[carry.input].type,
                       started[carry.input].type, "{0}");
     fix.operand = carry.operand;
-    cx.diagnostics().back().fixes.push_back(fix);
+    std::vector<Fix> &fixes = cx.diagnostics().back().fixes;
+    fixes.push_back(fix);
+    for (Fix &together : fixes)
+      together.group = 1;
   }
   found.args = started;
-  found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(), loop.inputs);
+  BodyInputs inputs = loop.inputs;
+  inputs.recast = found.recast = started != loop.args;
+  found.body = cx.host().typeBody(loop.jaxpr, started, cx.mesh(), inputs);
   for (const Carry &carry : loop.carries)
     found.results[carry.result] = started[carry.input];
   for (unsigned i = loop.carries.size(); i < found.results.size(); ++i)

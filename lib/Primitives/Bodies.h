@@ -76,6 +76,7 @@ struct LoopResults {
   std::vector<Typed> args;    // The body's, as they are in the end.
   std::vector<Typed> results; // Of the body.
   bool failed = false;
+  bool recast = false; // The arguments are, to vary over more.
 };
 LoopResults typeLoop(TypingContext &cx, LoopBody loop);
 /// The results of a body for these arguments, by a trial where one is possible;

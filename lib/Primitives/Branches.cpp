@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
@@ -76,9 +77,14 @@ static Typed inferredResult(TypingContext &cx, const Branches &all,
 static void offerCasts(TypingContext &cx, const Branches &all, unsigned result,
                        TypeId joined, ErrorBuilder &error) {
   Context &types = cx.context();
+  auto differs = [&](const TypingHost::Body &body) {
+    TypeId own = body.results[result].type;
+    return own.valid() && !typematch(types, own, joined);
+  };
+  bool several = llvm::count_if(all.bodies, differs) > 1;
   for (auto [k, body] : llvm::enumerate(all.bodies)) {
     TypeId own = body.results[result].type;
-    if (!own.valid() || typematch(types, own, joined))
+    if (!differs(body))
       continue;
     auto path = castPath(types, types.type(joined).sharding.mesh,
                          types.type(own).manual, types.type(joined).manual,
@@ -86,6 +92,9 @@ static void offerCasts(TypingContext &cx, const Branches &all, unsigned result,
     Fix fix;
     fix.type = joined;
     fix.result = fix.bodyResult = result;
+    fix.group = several;
+    fix.spec = stateSpec(types, types.type(joined).sharding.mesh,
+                         types.type(joined).manual);
     fix.code = path ? path->code : "";
     if (size_t at = fix.code.find("{0}"); at != std::string::npos)
       fix.code.replace(at, 3, "...");
@@ -222,12 +231,15 @@ static LogicalResult condTypes(TypingContext &cx) {
   return failure(reported);
 }
 
+static BodyRuns oneBranch(const TypedEqn &) { return {BodyRuns::OneOf, 1}; }
+
 static const Primitive Rows[] = {
     {.info = {"cond", schemaOf<Cond>},
      .decode = decodeFor<Cond, 1, AnyNumber>,
      .dims = NoRule{NoRule::NotApplicable, "its branches have them"},
      .linearity = {},
      .open = OpenRule::Custom,
-     .type = Custom{condTypes}}};
+     .type = Custom{condTypes},
+     .runs = oneBranch}};
 
 ArrayRef<Primitive> shardtype::branches() { return Rows; }

@@ -3,7 +3,9 @@
 //
 // JAX does not look into them: what comes out is what was declared.
 #include "Declared.h"
+#include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Manual.h"
 #include "shardtype/Types/Text.h"
 
 using namespace shardtype;
@@ -192,17 +194,36 @@ struct PallasCall : Results {
 };
 } // namespace
 
+/// manual/lost.5: what comes out depends on what goes in, whatever is declared.
+static void checkVaries(TypingContext &cx) {
+  AxisSet axes, lost;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    axes |= cx.operand(i).manual.varying;
+  for (const Typed &result : cx.results())
+    if (result.type.valid() && cx.context().type(result.type).isArray())
+      lost |= axes - cx.context().type(result.type).manual.varying;
+  if (lost.empty())
+    return;
+  if (cx.options().vma == Vma::On)
+    return warnVariationLost(cx, lost, "it is declared without");
+  for (unsigned i = 0; i < cx.numResults() && cx.options().vma == Vma::Infer;
+       ++i)
+    joinState(cx, i, axes);
+}
+
 /// opaque/type.1: what was declared; without a parameter that says it, what is
 /// recorded.
 static LogicalResult setDeclared(TypingContext &cx, ArrayRef<TypeId> declared) {
-  if (!declared.empty() || cx.numResults() == 0)
-    return setResults(cx, declared);
-  for (unsigned i = 0; i < cx.numResults(); ++i) {
+  bool said = !declared.empty() || cx.numResults() == 0;
+  if (said && failed(setResults(cx, declared)))
+    return failure();
+  for (unsigned i = 0; i < cx.numResults() && !said; ++i) {
     TypeId type = declaredResult(cx, i);
     if (!type.valid())
       return undeclared(cx);
     cx.setResult(i, type);
   }
+  checkVaries(cx);
   return success();
 }
 

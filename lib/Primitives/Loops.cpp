@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
@@ -290,6 +291,7 @@ static LogicalResult whileTypes(TypingContext &cx) {
     arg = now;
   }
   condInputs.retyped = true;
+  condInputs.recast = found.recast;
   if (restarted)
     cond = cx.host().typeBody(p.cond, condArgs, cx.mesh(), condInputs);
   for (unsigned i = 0; i < results; ++i)
@@ -299,6 +301,16 @@ static LogicalResult whileTypes(TypingContext &cx) {
 }
 
 //===--- Rows -------------------------------------------------------------===//
+
+static BodyRuns scanRuns(const TypedEqn &eqn) {
+  const Value *length = eqn.param("length");
+  if (!length || length->kind != Value::Int || length->integer < 0 ||
+      Dim::isSymbolic(length->integer))
+    return {BodyRuns::Unknown, 1};
+  return {BodyRuns::Times, static_cast<uint64_t>(length->integer)};
+}
+/// Values decide; the condition runs once more than the body.
+static BodyRuns whileRuns(const TypedEqn &) { return {BodyRuns::Unknown, 1}; }
 
 static constexpr NoRule NoDims = {NoRule::NotApplicable,
                                   "its bodies have them"};
@@ -310,12 +322,14 @@ static const Primitive Rows[] = {{.info = {"scan", schemaOf<Scan>},
                                   .dims = NoDims,
                                   .linearity = {},
                                   .open = OpenRule::Custom,
-                                  .type = Custom{scanTypes}},
+                                  .type = Custom{scanTypes},
+                                  .runs = scanRuns},
                                  {.info = {"while", WhileSchema},
                                   .decode = decodeFor<While, 0, AnyNumber>,
                                   .dims = NoDims,
                                   .linearity = {},
                                   .open = OpenRule::Custom,
-                                  .type = Custom{whileTypes}}};
+                                  .type = Custom{whileTypes},
+                                  .runs = whileRuns}};
 
 ArrayRef<Primitive> shardtype::loops() { return Rows; }

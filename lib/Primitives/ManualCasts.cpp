@@ -23,9 +23,18 @@ static FailureOr<NamedAxes> castAxes(TypingContext &cx) {
   return namedAxes(cx, *cx.params<Cast>().axes, "axes");
 }
 
+/// The axes of a cast to V, without those that the operand varies over by now:
+/// JAX would not have written them (manual/recast.1).
+static FailureOr<NamedAxes> axesToVary(TypingContext &cx) {
+  FailureOr<NamedAxes> axes = castAxes(cx);
+  if (succeeded(axes) && cx.options().recast)
+    axes->set = axes->set - cx.operand(0).manual.varying;
+  return axes;
+}
+
 /// manual/pvary.1
 static LogicalResult pvary(TypingContext &cx) {
-  FailureOr<NamedAxes> axes = castAxes(cx);
+  FailureOr<NamedAxes> axes = axesToVary(cx);
   if (failed(axes) || failed(refuseSets(cx, *axes)) ||
       failed(refuseVarying(cx, axes->set)))
     return failure();
@@ -70,10 +79,12 @@ static LogicalResult varyUnreduced(TypingContext &cx) {
 
 /// manual/reduced_vary.1
 static LogicalResult reducedVary(TypingContext &cx) {
-  FailureOr<NamedAxes> axes = castAxes(cx);
+  FailureOr<NamedAxes> axes = axesToVary(cx);
   if (failed(axes))
     return failure();
   ManualAxisType to = cx.operand(0).manual;
+  if (cx.options().recast && axes->set.empty())
+    return setManualResult(cx, cx.operand(0), to);
   if (!to.reduced.intersects(axes->set))
     return cx
         .error(diag::CastNeedsReduced, cx.name(), axes->set,

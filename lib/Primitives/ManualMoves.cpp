@@ -3,6 +3,7 @@
 #include "Families.h"
 #include "Manual.h"
 #include "Shapes.h"
+#include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -489,43 +490,59 @@ static DimMap operandDims(TypingContext &cx) {
 }
 
 template <auto Type, typename P, unsigned Count = 1>
-static constexpr Primitive
-row(StringRef name, Rule<DimMap(TypingContext &)> dims,
-    Linearity linearity = {Linearity::Jointly, 1}, bool collective = true) {
-  return {
-      .info = {.name = name, .params = schemaOf<P>, .collective = collective},
-      .decode = decodeFor<P, Count>,
-      .dims = dims,
-      .linearity = linearity,
-      .open = OpenRule::Pointwise,
-      .type = Custom{Type}};
+static constexpr Primitive row(StringRef name,
+                               Rule<DimMap(TypingContext &)> dims,
+                               decltype(Primitive::communication) communication,
+                               Linearity linearity = {Linearity::Jointly, 1}) {
+  return {.info = {.name = name,
+                   .params = schemaOf<P>,
+                   .collective = static_cast<bool>(communication)},
+          .decode = decodeFor<P, Count>,
+          .dims = dims,
+          .linearity = linearity,
+          .open = OpenRule::Pointwise,
+          .type = Custom{Type},
+          .communication = communication};
 }
+
+static constexpr NoRule Nothing = {NoRule::NotApplicable,
+                                   "nothing moves in it"};
 
 /// The other half of a collective; the devices meet in the first.
 static constexpr Primitive doneRow(StringRef name) {
-  return row<done, NoParams>(name, NoDims, {Linearity::Jointly, 1}, false);
+  return row<done, NoParams>(name, NoDims, Nothing);
 }
 
+static constexpr auto Gathers = collective<CommStep::AllGather>;
+static constexpr auto Scatters = collective<CommStep::ReduceScatter>;
+static constexpr auto Exchanges = collective<CommStep::AllToAll>;
+static constexpr auto Permutes = collective<CommStep::Permute>;
+static constexpr auto Broadcasts = collective<CommStep::Broadcast>;
+static constexpr auto RaggedExchanges = collective<CommStep::RaggedAllToAll>;
+
 static const Primitive Rows[] = {
-    row<ppermute, Permute>("ppermute", operandDims),
-    row<started<ppermute>, Permute>("ppermute_start", NoDims),
-    row<pbroadcast<Broadcast>, Broadcast>("pbroadcast", operandDims),
+    row<ppermute, Permute>("ppermute", operandDims, Permutes),
+    row<started<ppermute>, Permute>("ppermute_start", NoDims, Permutes),
+    row<pbroadcast<Broadcast>, Broadcast>("pbroadcast", operandDims,
+                                          Broadcasts),
     row<pbroadcast<DynamicBroadcast>, DynamicBroadcast, 2>("pbroadcast_dynamic",
-                                                           NoDims),
-    row<allGather, Gather>("all_gather", NoDims),
-    row<started<allGather>, Gather>("all_gather_start", NoDims),
-    row<allGatherInvariant, GatherAll>("all_gather_invariant", NoDims),
-    row<allGatherReduced, GatherAll>("all_gather_reduced", NoDims),
+                                                           NoDims, Broadcasts),
+    row<allGather, Gather>("all_gather", NoDims, Gathers),
+    row<started<allGather>, Gather>("all_gather_start", NoDims, Gathers),
+    row<allGatherInvariant, GatherAll>("all_gather_invariant", NoDims, Gathers),
+    row<allGatherReduced, GatherAll>("all_gather_reduced", NoDims, Gathers),
     row<started<allGatherReduced>, GatherAll>("all_gather_reduced_start",
-                                              NoDims),
-    row<reduceScatter, Scatter>("reduce_scatter", NoDims),
-    row<started<reduceScatter>, Scatter>("reduce_scatter_start", NoDims),
-    row<unreducedReduceScatter, ScatterAll>("unreduced_reduce_scatter", NoDims),
-    row<allToAll, Exchange>("all_to_all", NoDims),
-    row<started<allToAll>, Exchange>("all_to_all_start", NoDims),
-    row<raggedAllToAll, Ragged, 6>("ragged_all_to_all", NoDims,
+                                              NoDims, Gathers),
+    row<reduceScatter, Scatter>("reduce_scatter", NoDims, Scatters),
+    row<started<reduceScatter>, Scatter>("reduce_scatter_start", NoDims,
+                                         Scatters),
+    row<unreducedReduceScatter, ScatterAll>("unreduced_reduce_scatter", NoDims,
+                                            Scatters),
+    row<allToAll, Exchange>("all_to_all", NoDims, Exchanges),
+    row<started<allToAll>, Exchange>("all_to_all_start", NoDims, Exchanges),
+    row<raggedAllToAll, Ragged, 6>("ragged_all_to_all", NoDims, RaggedExchanges,
                                    {Linearity::Jointly, 2}),
-    row<axisIndex, Index, 0>("axis_index", NoDims, {}, false),
+    row<axisIndex, Index, 0>("axis_index", NoDims, Nothing, {}),
     doneRow("all_gather_done"),
     doneRow("psum_done"),
     doneRow("reduce_scatter_done"),

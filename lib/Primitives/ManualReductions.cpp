@@ -3,6 +3,7 @@
 #include "Families.h"
 #include "Manual.h"
 #include "Shapes.h"
+#include "shardtype/Rules/Communication.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace shardtype;
@@ -192,7 +193,8 @@ static constexpr Primitive row(StringRef name, Linearity linearity) {
           .dims = reductionDims,
           .linearity = linearity,
           .open = OpenRule::Pointwise,
-          .type = Custom{Type}};
+          .type = Custom{Type},
+          .communication = collective<CommStep::AllReduce>};
 }
 
 static constexpr Linearity Linear = {Linearity::Jointly, 1};

@@ -230,8 +230,13 @@ static LogicalResult refuseOperand(TypingContext &cx, StringRef what,
   ErrorBuilder error =
       cx.error(diag::DerivativeOperand, what, number, given, wanted);
   error.mark(operand);
-  if (isTyped(cx, given, wanted, /*placed=*/false))
-    error.fixOperand(operand, cx.context().type(wanted).sharding);
+  const Type to = cx.context().type(wanted);
+  if (!isTyped(cx, given, wanted, /*placed=*/false))
+    return error;
+  if (cx.operand(operand).isArray() && cx.operand(operand).manual != to.manual)
+    error.castOperand(operand, to.manual);
+  else
+    error.fixOperand(operand, to.sharding);
   return error;
 }
 

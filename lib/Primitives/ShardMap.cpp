@@ -348,6 +348,28 @@ static TypeId enter(TypingContext &cx, const Region &region, unsigned operand,
   return cx.context().intern(type);
 }
 
+/// shard_map/retype.1: sizes of Manual axes are in shapes, permutations and
+/// divisors of the body, where none of them can be found again.
+static LogicalResult checkSizes(TypingContext &cx, const Region &region) {
+  if (!cx.options().retyped)
+    return success();
+  const Mesh &was = cx.context().meshOrEmpty(
+      MeshId(static_cast<uint32_t>(cx.params<ShardMap>().mesh->integer)));
+  const Mesh &is = cx.context().mesh(region.inner);
+  for (const MeshAxis &axis : is.axes) {
+    std::optional<unsigned> at = was.find(axis.name);
+    if (axis.type != AxisType::Manual || !at || was.axes[*at].size == axis.size)
+      continue;
+    return cx
+        .error(diag::RegionShape,
+               "'" + cx.context().str(axis.name).str() + "' had " +
+                   std::to_string(was.axes[*at].size) +
+                   " devices, and here it has " + std::to_string(axis.size))
+        .markParam("mesh");
+  }
+  return success();
+}
+
 /// shard_map/in.5: blocks are what the body was traced for.
 static LogicalResult checkBlock(TypingContext &cx, TypeId block,
                                 unsigned operand, Vma vma) {
@@ -359,7 +381,11 @@ static LogicalResult checkBlock(TypingContext &cx, TypeId block,
   if (cx.options().retyped) {
     if (was.shape == is.shape)
       return success();
-    return cx.error(diag::RegionShape, operand, block, recorded).mark(operand);
+    return cx
+        .error(diag::RegionShape, "operand " + std::to_string(operand) +
+                                      " enters as " + cx.arg(block) +
+                                      ", and it was " + cx.arg(recorded))
+        .mark(operand);
   }
   TypeId compared = block;
   if (vma == Vma::Infer)
@@ -626,6 +652,8 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
     return failure();
   FailureOr<Region> region = regionOf(cx);
   if (failed(region))
+    return failure();
+  if (failed(checkSizes(cx, *region)))
     return failure();
   Vma vma = p.checkVma ? Vma::On : Vma::Off; // shard_map/vma.1
   bool broken = isUnchecked(cx);             // shard_map/vma.2

@@ -1,6 +1,7 @@
 // Shardings.cpp - reshard, sharding_constraint and device_put.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
+#include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 #include "llvm/Support/MathExtras.h"
@@ -403,6 +404,26 @@ static LogicalResult devicePutTypes(TypingContext &cx) {
   return success();
 }
 
+//===--- Communication ----------------------------------------------------===//
+
+/// The steps from the operand's type to the result's. Where axes are Auto no
+/// type says what is sharded over them.
+static FailureOr<std::vector<CommStep>> reshardSteps(const TypedEqn &eqn) {
+  Context &cx = eqn.context;
+  const Type &from = cx.type(eqn.operands[0]), &to = cx.type(eqn.results[0]);
+  if (!from.isArray() || !to.isArray())
+    return std::vector<CommStep>();
+  const Mesh &before = cx.meshOrEmpty(from.sharding.mesh);
+  const Mesh &after = cx.meshOrEmpty(to.sharding.mesh);
+  for (const MeshAxis &axis : before.axes) {
+    std::optional<unsigned> at = after.find(axis.name);
+    if (axis.type == AxisType::Auto && axis.size > 1 && at &&
+        after.axes[*at].type == AxisType::Explicit)
+      return failure();
+  }
+  return reshardCost(cx, eqn.operands[0], eqn.results[0]);
+}
+
 //===--- Rows -------------------------------------------------------------===//
 
 static const Primitive Rows[] = {
@@ -411,13 +432,15 @@ static const Primitive Rows[] = {
      .dims = sameDims,
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Custom,
-     .type = Custom{reshardTypes}},
+     .type = Custom{reshardTypes},
+     .communication = reshardSteps},
     {.info = {"sharding_constraint", schemaOf<Constraint>},
      .decode = decodeFor<Constraint, 1>,
      .dims = sameDims,
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Custom,
-     .type = Custom{constraintTypes}},
+     .type = Custom{constraintTypes},
+     .communication = reshardSteps},
     {.info = {"device_put", schemaOf<DevicePut>},
      .decode = decodeFor<DevicePut, 0, AnyNumber>,
      .dims = NoRule{NoRule::NotApplicable, "each operand has its own result"},

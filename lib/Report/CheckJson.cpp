@@ -15,7 +15,6 @@ public:
       : json_(json), checked_(checked), program_(*checked.program),
         cx_(program_.context()), names_(program_) {}
 
-  void mesh();
   void signature();
   void diagnostics();
   void equations();
@@ -24,7 +23,6 @@ private:
   void values(StringRef key, ArrayRef<std::string> paths,
               ArrayRef<TypeId> types, const std::vector<bool> &open);
   void diagnostic(const Diagnostic &d);
-  void source(StackId stack, bool whole);
   void fix(const Diagnostic &d, const Fix &fix);
   void instance(InstanceId id, const std::string &prefix);
 
@@ -36,17 +34,6 @@ private:
   llvm::DenseSet<InstanceId> written_;
 };
 } // namespace
-
-void JsonReport::mesh() {
-  json_.attributeArray("mesh", [&] {
-    for (const MeshAxis &axis : cx_.meshOrEmpty(checked_.mesh).axes)
-      json_.object([&] {
-        json_.attribute("name", utf8(cx_.str(axis.name)));
-        json_.attribute("size", axis.size);
-        json_.attribute("type", str(axis.type));
-      });
-  });
-}
 
 void JsonReport::values(StringRef key, ArrayRef<std::string> paths,
                         ArrayRef<TypeId> types, const std::vector<bool> &open) {
@@ -74,18 +61,20 @@ void JsonReport::signature() {
          checked_.openResults);
 }
 
-void JsonReport::source(StackId stack, bool whole) {
-  const Frame *frame = innermost(program_, stack);
+void shardtype::writeSource(OStream &json, const Program &program,
+                            StackId stack, bool whole) {
+  const Frame *frame = innermost(program, stack);
   if (!frame)
     return;
-  json_.attributeObject("source", [&] {
-    json_.attribute("file", utf8(cx_.str(frame->file)));
-    json_.attribute("line", frame->line);
+  const Context &cx = program.context();
+  json.attributeObject("source", [&] {
+    json.attribute("file", utf8(cx.str(frame->file)));
+    json.attribute("line", frame->line);
     if (!whole)
       return;
-    json_.attribute("column", frame->column + 1);
+    json.attribute("column", frame->column + 1);
     if (frame->function.valid())
-      json_.attribute("function", utf8(cx_.str(frame->function)));
+      json.attribute("function", utf8(cx.str(frame->function)));
   });
 }
 
@@ -138,12 +127,12 @@ void JsonReport::diagnostic(const Diagnostic &d) {
     } else if (!d.path.empty()) {
       json_.attribute("path", utf8(d.path));
     }
-    source(d.stack, true);
+    writeSource(json_, program_, d.stack, true);
     json_.attributeArray("notes", [&] {
       for (const DiagNote &note : d.notes)
         json_.object([&] {
           json_.attribute("message", utf8(note.message));
-          source(note.stack, false);
+          writeSource(json_, program_, note.stack, false);
         });
     });
     json_.attributeArray("fixes", [&] {
@@ -198,17 +187,21 @@ void JsonReport::instance(InstanceId id, const std::string &prefix) {
   }
 }
 
+void shardtype::writeDiagnostics(OStream &json, const CheckedProgram &checked) {
+  JsonReport(json, checked).diagnostics();
+}
+
 void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
                                const ReportOptions &options,
                                bool withEquations) {
-
+  const Context &cx = checked.program->context();
   JsonReport report(json, checked);
   json.object([&] {
     json.attribute("schema", "shardtype-check/1");
     json.attribute("program", utf8(options.program));
     json.attribute("ok", checked.ok());
     json.attribute("basis", str(checked.basis));
-    report.mesh();
+    writeMesh(json, cx, cx.meshOrEmpty(checked.mesh));
     json.attribute("equations", checked.equations);
     report.signature();
     report.diagnostics();

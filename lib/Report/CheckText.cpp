@@ -32,7 +32,6 @@ private:
   void fix(const Diagnostic &d, const Fix &fix);
   void signature();
   void summary();
-  std::string meshText() const;
   raw_ostream &colored(raw_ostream::Colors color, bool bold = true) {
     return options_.color ? os_.changeColor(color, bold) : os_;
   }
@@ -55,11 +54,6 @@ static raw_ostream::Colors colorOf(Level level) {
   if (level == Level::Error)
     return raw_ostream::RED;
   return level == Level::Warning ? raw_ostream::YELLOW : raw_ostream::CYAN;
-}
-
-std::string TextReport::meshText() const {
-  const Mesh &mesh = cx_.meshOrEmpty(checked_.mesh);
-  return mesh.empty() ? "no mesh" : "mesh " + shortMesh(cx_, mesh);
 }
 
 void TextReport::location(const Diagnostic &d) {
@@ -242,8 +236,8 @@ void TextReport::summary() {
   os_ << plural(counts.errors, "error");
   if (counts.warnings)
     os_ << ", " << plural(counts.warnings, "warning");
-  os_ << " in " << plural(checked_.equations, "equation") << ", " << meshText()
-      << '\n';
+  os_ << " in " << plural(checked_.equations, "equation") << ", "
+      << meshText(checked_) << '\n';
   if (checked_.notChecked)
     os_ << "  " << plural(checked_.notChecked, "equation")
         << " not checked, for an operand has no type\n";
@@ -270,7 +264,7 @@ void TextReport::print() {
   Counts counts = count(checked_.diagnostics);
   if (counts.errors + counts.warnings == 0)
     os_ << options_.program << ": " << plural(checked_.equations, "equation")
-        << ", " << meshText() << '\n';
+        << ", " << meshText(checked_) << '\n';
   else
     summary();
   os_ << '\n';

@@ -12,13 +12,24 @@ const Frame *shardtype::innermost(const Program &program, StackId stack) {
   return frames.empty() ? nullptr : &program.frames[frames.front().index()];
 }
 
-std::string shardtype::place(const Program &program,
-                             const Diagnostic &diagnostic) {
-  const Frame *frame = innermost(program, diagnostic.stack);
+std::string shardtype::place(const Program &program, StackId stack,
+                             StringRef path) {
+  const Frame *frame = innermost(program, stack);
   if (!frame)
-    return diagnostic.path;
+    return path.str();
   return program.context().str(frame->file).str() + ":" +
          std::to_string(frame->line) + ":" + std::to_string(frame->column + 1);
+}
+
+std::string shardtype::place(const Program &program,
+                             const Diagnostic &diagnostic) {
+  return place(program, diagnostic.stack, diagnostic.path);
+}
+
+std::string shardtype::meshText(const CheckedProgram &checked) {
+  const Context &cx = checked.program->context();
+  const Mesh &mesh = cx.meshOrEmpty(checked.mesh);
+  return mesh.empty() ? "no mesh" : "mesh " + shortMesh(cx, mesh);
 }
 
 bool shardtype::leavesPartial(const Context &cx, TypeId type) {
@@ -133,4 +144,16 @@ void shardtype::writeAmount(llvm::json::OStream &json, StringRef key,
   // `"bytes_per_device": null, "bytes_per_device_is": "unknown"`
   json.attribute(key, nullptr);
   json.attribute((key + "_is").str(), uncounted(amount));
+}
+
+void shardtype::writeMesh(llvm::json::OStream &json, const Context &cx,
+                          const Mesh &mesh) {
+  json.attributeArray("mesh", [&] {
+    for (const MeshAxis &axis : mesh.axes)
+      json.object([&] {
+        json.attribute("name", utf8(cx.str(axis.name)));
+        json.attribute("size", axis.size);
+        json.attribute("type", str(axis.type));
+      });
+  });
 }

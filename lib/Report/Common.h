@@ -11,6 +11,7 @@ namespace shardtype {
 const Frame *innermost(const Program &program, StackId stack);
 /// `model.py:41:12` (columns from 1), or the equation's path.
 std::string place(const Program &program, const Diagnostic &diagnostic);
+std::string place(const Program &program, StackId stack, StringRef path);
 /// Does the type hold partial results?
 bool leavesPartial(const Context &cx, TypeId type);
 /// What a fix says to write: its code with the operand's name in it, or
@@ -24,6 +25,14 @@ Counts count(const DiagnosticList &diagnostics);
 StringRef levelWord(Level level); // "error", "warning", "note"
 /// JSON text must be valid UTF-8; names in a program need not be.
 std::string utf8(StringRef text);
+/// Parts of a JSON report. `source`: where something comes from, `whole` with
+/// column and function; nothing if it is not known.
+void writeMesh(llvm::json::OStream &json, const Context &cx, const Mesh &mesh);
+void writeDiagnostics(llvm::json::OStream &json, const CheckedProgram &checked);
+void writeSource(llvm::json::OStream &json, const Program &program,
+                 StackId stack, bool whole);
+/// `mesh X=4, Y=2`, or `no mesh`.
+std::string meshText(const CheckedProgram &checked);
 /// `1 error`, `3 errors`.
 std::string plural(uint64_t n, StringRef word);
 

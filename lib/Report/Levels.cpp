@@ -12,6 +12,9 @@ std::optional<std::string> shardtype::unknownCode(const LevelOptions &options) {
     std::string text = change.origin.empty() ? "" : change.origin + ": ";
     text += "no diagnostic has the code '" + change.code + "'";
     SmallVector<StringRef, 3> near = nearestCodes(change.code);
+    for (StringRef kind : collectiveNames())
+      if (change.level == Level::Error && kind.edit_distance(change.code) <= 2)
+        near.insert(near.begin(), kind);
     if (!near.empty())
       text += "; did you mean '" + near.front().str() + "'?";
     return text;

@@ -270,18 +270,6 @@ static void writeRanges(llvm::json::OStream &json, const Context &cx,
   });
 }
 
-static void writeMesh(llvm::json::OStream &json, const Context &cx,
-                      const Mesh &mesh) {
-  json.attributeArray("mesh", [&] {
-    for (const MeshAxis &axis : mesh.axes)
-      json.object([&] {
-        json.attribute("name", utf8(cx.str(axis.name)));
-        json.attribute("size", axis.size);
-        json.attribute("type", str(axis.type));
-      });
-  });
-}
-
 void shardtype::writeShardJson(llvm::json::OStream &json, const Context &cx,
                                const ShardTable &table,
                                const PictureOptions &options) {

@@ -274,7 +274,11 @@ std::vector<CommStep> shardtype::resultCost(Context &cx, const DimMap &dims,
 
 uint64_t shardtype::sentBytes(CommStep::Kind kind, uint64_t payload,
                               uint64_t n) {
-  if (kind == CommStep::Permute || !isCounted(payload))
+  if (n <= 1)
+    return 0;
+  bool sendsAll = kind == CommStep::Permute || kind == CommStep::Broadcast ||
+                  kind == CommStep::RaggedAllToAll;
+  if (sendsAll || !isCounted(payload))
     return payload;
   unsigned __int128 all = payload;
   if (kind == CommStep::AllReduce)

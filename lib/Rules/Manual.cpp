@@ -36,6 +36,11 @@ std::string shardtype::stateText(const Context &cx, MeshId mesh,
   return text.empty() ? "nothing" : "{" + text + "}";
 }
 
+std::string shardtype::stateSpec(const Context &cx, MeshId mesh,
+                                 const ManualAxisType &manual) {
+  return manual.trivial() ? "{}" : stateText(cx, mesh, manual);
+}
+
 TypeId shardtype::withManual(Context &cx, TypeId id,
                              const ManualAxisType &manual, MeshId mesh) {
   Type type = cx.type(id);
@@ -69,9 +74,9 @@ CommStep shardtype::commStep(const Context &cx, MeshId mesh,
   step.kind = kind;
   for (uint8_t axis : axes)
     step.axes.push_back(cx.str(cx.meshOrEmpty(mesh).axes[axis].name).str());
+  step.devices = static_cast<uint64_t>(std::max<int64_t>(n, 1));
   step.payloadBytes = bytes;
-  step.sentBytes =
-      sentBytes(kind, bytes, static_cast<uint64_t>(std::max<int64_t>(n, 1)));
+  step.sentBytes = sentBytes(kind, bytes, step.devices);
   return step;
 }
 
@@ -156,6 +161,7 @@ ErrorBuilder &ErrorBuilder::castOperand(unsigned operand,
   Fix fix;
   fix.operand = static_cast<int>(operand);
   fix.type = withManual(cx_.context(), cx_.operandId(operand), to, mesh);
+  fix.spec = stateSpec(cx_.context(), mesh, to);
   fix.code = std::move(path->code);
   fix.communication = std::move(path->communication);
   return this->fix(std::move(fix));
@@ -212,7 +218,8 @@ FailureOr<AxisSet> varying::match(TypingContext &cx) {
     same &= !first || *first == varyingOf(cx, i);
     first = varyingOf(cx, i);
   }
-  if (same || cx.options().vma == Vma::Infer)
+  bool casts = cx.options().recast; // manual/recast.1
+  if (same || casts || cx.options().vma == Vma::Infer)
     return all;                  // manual/varying.1
   return reportVarying(cx, all); // manual/varying.2
 }

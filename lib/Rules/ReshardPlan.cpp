@@ -44,6 +44,7 @@ void ReshardPlan::emit(CommStep::Kind kind, ArrayRef<unsigned> digits,
   }
   for (uint8_t axis : axes.list())
     step.axes.push_back(cx_.str(mesh_.axes[axis].name).str());
+  step.devices = n;
   step.sentBytes = sentBytes(kind, payload, n);
   steps_.push_back(std::move(step));
 }

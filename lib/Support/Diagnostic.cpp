@@ -37,10 +37,20 @@ SmallVector<StringRef, 3> shardtype::nearestCodes(StringRef code) {
   return nearest;
 }
 
-StringRef shardtype::str(CommStep::Kind kind) {
-  constexpr StringRef Names[] = {"all-reduce", "reduce-scatter", "all-gather",
-                                 "all-to-all", "permute"};
-  return Names[kind];
+static constexpr StringRef CollectiveNames[] = {
+    "all-reduce", "reduce-scatter", "all-gather",        "all-to-all",
+    "permute",    "broadcast",      "ragged-all-to-all",
+};
+
+StringRef shardtype::str(CommStep::Kind kind) { return CollectiveNames[kind]; }
+
+ArrayRef<StringRef> shardtype::collectiveNames() { return CollectiveNames; }
+
+std::optional<CommStep::Kind> shardtype::findCollective(StringRef name) {
+  for (auto [kind, known] : llvm::enumerate(CollectiveNames))
+    if (known == name)
+      return static_cast<CommStep::Kind>(kind);
+  return std::nullopt;
 }
 
 std::string shardtype::formatDiag(diag::Code code, ArrayRef<std::string> args) {

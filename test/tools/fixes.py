@@ -34,13 +34,14 @@ def places(program, shardtype):
         groups = {}
         for number, fix in enumerate(found.get("fixes", [])):
             if not fix.get("spec"):
-                continue  # No spec says it: a cast over Manual axes, or another program.
+                continue  # No spec says it: another program.
             place = f"{program}:{found['source']['line']}"
             if "operand" in fix:
                 place += f":in{fix['operand']}"
             groups.setdefault(fix.get("together", -number), []).append(f"{place}={fix['spec']}")
         for choices in groups.values():
-            yield found["code"], found["equation"]["primitive"], choices
+            # Casts that end several branches are one choice.
+            yield found["code"], found["equation"]["primitive"], list(dict.fromkeys(choices))
 
 
 def main():

@@ -45,7 +45,7 @@ Checked &Checked::out(StringRef pattern, StringRef text) {
   return *this;
 }
 Checked &Checked::choose(StringRef place, StringRef text, int operand) {
-  options.choices.push_back({place.str(), operand, spec(text), {}});
+  options.choices.push_back({place.str(), operand, spec(text), {}, {}});
   return *this;
 }
 Checked &Checked::run() {

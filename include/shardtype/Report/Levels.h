@@ -17,6 +17,12 @@ struct LevelOptions {
     std::string origin; // Who says so: `--deny`, `config.json: /deny/0`.
   };
   std::vector<Change> changes;
+  /// `--deny all-gather`: a kind of collective that no program may name.
+  struct Denied {
+    CommStep::Kind kind;
+    std::string origin;
+  };
+  std::vector<Denied> denied;
   std::vector<std::string> excused; // `file:line`
 };
 

@@ -19,11 +19,13 @@ struct ArgumentSpec {
   std::string origin; // Who says so: `--in`, `config.json: /in/2`.
 };
 
-/// `--choose PLACE=SPEC` or `PLACE:in1=SPEC`.
+/// `--choose PLACE=SPEC` or `PLACE:in1=SPEC`; a state over Manual axes in place
+/// of the spec chooses casts.
 struct Choice {
   std::string place; // `model.py:41`, `model.py:41:12`, or an equation path.
   int operand = -1;  // -1: the result.
   PartitionSpec spec;
+  std::string state;  // Instead of a spec: `{V:i}`, for a cast.
   std::string origin; // As in ArgumentSpec.
 };
 
@@ -71,6 +73,7 @@ struct Instance {
   };
   std::vector<Assumed> assumed;
   bool hadErrors = false;
+  bool recast = false; // As in BodyInputs, for it or what holds it.
   /// The sharding of a variable is open (spec 04, 8.2): it counts and prints as
   /// replicated.
   bool isOpen(uint32_t i) const { return i < open.size() && open[i]; }

@@ -15,7 +15,8 @@ namespace shardtype {
 /// `payload` is the local operand in bytes (for an all-gather the result), and
 /// `sent` per device over n: all-reduce 2(n-1)/n of the operand,
 /// reduce-scatter and all-to-all (n-1)/n of it, all-gather (n-1)/n of the
-/// result, permute the operand (architecture.md, "cost of a fix").
+/// result, permute, broadcast and ragged all-to-all the operand
+/// (architecture.md, "cost of a fix").
 std::vector<CommStep> reshardCost(Context &cx, TypeId from, TypeId to);
 
 /// The steps an operation with these dims needs to give a result of type
@@ -26,7 +27,7 @@ std::vector<CommStep> resultCost(Context &cx, const DimMap &dims,
                                  ArrayRef<TypeId> operands, TypeId wanted);
 
 /// What each of `n` devices sends in one step, of this payload (see above);
-/// both are amounts, as in Bytes.h. Rounded up.
+/// both are amounts, as in Bytes.h. Rounded up. One device alone sends nothing.
 uint64_t sentBytes(CommStep::Kind kind, uint64_t payload, uint64_t n);
 
 uint64_t totalSent(ArrayRef<CommStep> steps); // An amount, as in Bytes.h.

@@ -30,6 +30,10 @@ std::string axisNamesCode(const Context &cx, MeshId mesh, AxisSet axes);
 std::string stateText(const Context &cx, MeshId mesh,
                       const ManualAxisType &manual);
 
+/// The same as `--choose` reads it: `{V:i}`, or `{}`.
+std::string stateSpec(const Context &cx, MeshId mesh,
+                      const ManualAxisType &manual);
+
 /// The type with this state over Manual axes, on a mesh that has them.
 TypeId withManual(Context &cx, TypeId type, const ManualAxisType &manual,
                   MeshId mesh);

@@ -8,10 +8,14 @@
 #include "llvm/ADT/StringMap.h"
 #include <memory>
 #include <variant>
+#include <vector>
 
 namespace shardtype {
 
 class TypingContext;
+struct CommStep;
+struct TypedEqn; // Communication.h
+struct BodyRuns;
 
 /// Why a primitive has no rule of some kind. `NotImplemented` is reported to
 /// the user by name; reaching a `NotApplicable` rule is a bug of ours.
@@ -98,8 +102,9 @@ enum class OpenRule : uint8_t {
   Custom   // The rule reads and sets open flags itself (calls, loops).
 };
 
-/// One row: all parts must be named. A stage that comes later (linearize,
-/// transpose, partition, eval) adds its slot when it comes.
+/// One row: all parts must be named, but for what nearly all have alike. A
+/// stage that comes later (linearize, transpose, partition, eval) adds its slot
+/// when it comes.
 struct Primitive {
   PrimitiveInfo info;
   /// Reads the parameters into the row's struct; see ParamsOf in Params.h.
@@ -108,6 +113,13 @@ struct Primitive {
   Linearity linearity;
   OpenRule open;
   std::variant<Standard, Custom> type;
+  /// The collectives it is itself, whatever else its types imply; failure: its
+  /// types do not tell. On equations whose types are known.
+  Rule<FailureOr<std::vector<CommStep>>(const TypedEqn &)> communication =
+      NoRule{NoRule::NotApplicable, "it is no collective"};
+  /// How often it runs the bodies it holds.
+  Rule<BodyRuns(const TypedEqn &)> runs =
+      NoRule{NoRule::NotApplicable, "it runs each once"};
 };
 
 /// The primitives a checker knows. Rows are borrowed and must outlive it.

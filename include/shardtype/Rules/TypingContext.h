@@ -43,6 +43,9 @@ struct BodyInputs {
   /// Its inputs differ from the recorded ones, so no recorded type in it
   /// stands.
   bool retyped = false;
+  /// They vary over more than they did in the trace. The casts that JAX writes
+  /// by itself are then others: see Options::recast.
+  bool recast = false;
   unsigned operand(unsigned input) const {
     return static_cast<unsigned>(static_cast<int>(input) +
                                  (input < split ? before : after));
@@ -137,7 +140,11 @@ public:
     bool ignoreUnitAxes = false;     // In assertions of constraints.
     bool keepCarries = false; // Loops end as they begin, whatever it costs.
     Vma vma = Vma::Off;
-    bool assumeVma = false;       // Infer where check_vma is off.
+    bool assumeVma = false; // Infer where check_vma is off.
+    /// Some values vary over more than they did in the trace, so casts of the
+    /// trace to what they are already are none, and others that JAX would write
+    /// count as written (manual/recast.1).
+    bool recast = false;
     bool withoutUnitAxes = false; // Sharding parameters lose axes of size 1.
   };
 

@@ -43,14 +43,22 @@ struct CommStep {
     ReduceScatter,
     AllGather,
     AllToAll,
-    Permute
+    Permute,
+    Broadcast,
+    RaggedAllToAll
   } kind = AllReduce;
   SmallVector<std::string, 2> axes;
+  /// How many devices take part in one of the groups that run it.
+  uint64_t devices = 1;
   /// Amounts (Bytes.h): they may be unknown, or too large to count.
   uint64_t payloadBytes = 0, sentBytes = 0;
   friend bool operator==(const CommStep &, const CommStep &) = default;
 };
 StringRef str(CommStep::Kind kind); // "all-reduce", "reduce-scatter", ...
+/// The kind of this name.
+std::optional<CommStep::Kind> findCollective(StringRef name);
+/// All names, in the order of the kinds.
+ArrayRef<StringRef> collectiveNames();
 
 /// What a diagnostic points at in its equation.
 struct Mark {

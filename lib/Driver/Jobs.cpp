@@ -1,0 +1,133 @@
+// Jobs.cpp - the programs of a command that checks them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Jobs.h"
+#include "RulesFile.h"
+#include "shardtype/Primitives/All.h"
+#include "llvm/Support/JSON.h"
+
+using namespace shardtype;
+
+Jobs::Jobs(const Options &given, Streams to)
+    : options(given), streams(to), primitives(allPrimitives()) {}
+
+bool Jobs::fail(StringRef message) {
+  streams.err << "shardtype: " << message << '\n';
+  return false;
+}
+
+/// A spec asked for that the program cannot have: what it leaves undecided is
+/// checked all the same, but the option is wrong.
+static bool isAboutAskedSpec(const Diagnostic &d) {
+  return d.level == Level::Error && !d.eqn.valid() &&
+         d.code != diag::ArgumentUntyped && d.code != diag::OutMismatch &&
+         (StringRef(d.path).starts_with("arguments/") ||
+          StringRef(d.path).starts_with("results/"));
+}
+
+int Job::exitCode() const {
+  if (!usable() || llvm::any_of(checked->diagnostics.all(), isAboutAskedSpec))
+    return 2;
+  return checked->ok() ? 0 : 1;
+}
+
+bool Jobs::prepare() {
+  if (failed(resolveOptions(context, options, check, levels, streams.err)) ||
+      failed(addOwnRules(options, own, primitives, streams.err)))
+    return false;
+  sources_ = std::make_unique<Sources>(options.sourceRoot);
+  for (const std::string &path : options.programs)
+    addFile(path);
+  return true;
+}
+
+void Jobs::load(Job &job, StringRef bytes) {
+  job.program = loadProgram(context, bytes, job.input.name, primitives,
+                            job.inputErrors, limitsOf(options));
+  if (job.program)
+    job.checked = shardtype::check(*job.program, primitives, check);
+}
+
+void Jobs::addFile(StringRef path) {
+  DiagnosticList errors;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readInput(path, errors);
+  std::string name = path == "-" ? "<stdin>" : path.str();
+  if (!buffer) {
+    Job &job = all.emplace_back();
+    job.input.name = name;
+    job.inputErrors = std::move(errors);
+    return;
+  }
+  if (!options.split) {
+    // The common case reads the file where it lies.
+    Job &job = all.emplace_back();
+    job.input.name = name;
+    if (options.verify)
+      job.input.bytes = buffer->getBuffer().str();
+    load(job, buffer->getBuffer());
+    return;
+  }
+  for (InputText &section : splitSections(name, buffer->getBuffer(), true)) {
+    Job &job = all.emplace_back();
+    job.input = std::move(section);
+    load(job, job.input.bytes);
+  }
+}
+
+int Jobs::exitCode() const {
+  int worst = 0;
+  for (const Job &job : all)
+    worst = std::max(worst, job.exitCode());
+  return worst;
+}
+
+/// Findings that mean an option did not fit the program: exit 2.
+static void splitUsageErrors(CheckedProgram &checked, DiagnosticList &usage) {
+  std::vector<Diagnostic> kept;
+  for (Diagnostic &d : checked.diagnostics.all())
+    if (d.code == diag::OptionInvalid)
+      usage.add(std::move(d));
+    else
+      kept.push_back(std::move(d));
+  checked.diagnostics.all() = std::move(kept);
+}
+
+void Jobs::settle() {
+  for (Job &job : all) {
+    if (!job.checked)
+      continue;
+    splitUsageErrors(*job.checked, job.inputErrors);
+    applyLevels(job.checked->diagnostics, *job.program, levels);
+  }
+}
+
+ReportOptions Jobs::report(const Job &job) {
+  ReportOptions report;
+  report.program = job.input.name;
+  report.all = options.all;
+  report.maxErrors = options.maxErrors;
+  report.sources = sources_.get();
+  report.color = useColor(options, streams.out);
+  return report;
+}
+
+void Jobs::reportText(const Job &job, raw_ostream &os) {
+  if (!job.inputErrors.empty())
+    printInputErrors(streams.err, job.inputErrors, report(job));
+  if (job.usable())
+    printCheck(os, *job.checked, report(job));
+}
+
+void Jobs::writeJson(
+    llvm::function_ref<void(llvm::json::OStream &, const Job &)> write) {
+  llvm::json::OStream json(streams.out, 1);
+  auto objects = [&] {
+    for (const Job &job : all)
+      write(json, job);
+  };
+  if (all.size() > 1 || options.split)
+    json.array(objects);
+  else
+    objects();
+  json.flush();
+  streams.out << '\n';
+}
