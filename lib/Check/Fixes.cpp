@@ -62,7 +62,8 @@ private:
                          ArrayRef<Atom> operands, ArrayRef<TypeId> types,
                          TypeId result);
   bool writeCast(Body &body, EqnId id, ArrayRef<TypeId> types);
-  void wantVarying(const Primitive &row, MutableArrayRef<Typed> wanted) const;
+  void wantVarying(const Body &body, const Eqn &eqn,
+                   MutableArrayRef<Typed> wanted) const;
   void bind(Body &body, const Eqn &eqn, unsigned result, Atom atom);
   ParamsId writeBodies(const Body &body, EqnId id);
   ParamsId setSharding(const Eqn &eqn, ParamsId params, TypeId type);
@@ -403,7 +404,9 @@ bool FixWriter::writeCast(Body &body, EqnId id, ArrayRef<TypeId> types) {
   return true;
 }
 
-void FixWriter::wantVarying(const Primitive &row,
+/// The same for operands of one operation. Where results do not vary over all
+/// that operands do, each of them keeps what it is.
+void FixWriter::wantVarying(const Body &body, const Eqn &eqn,
                             MutableArrayRef<Typed> wanted) const {
   AxisSet all;
   MeshId mesh;
@@ -413,8 +416,10 @@ void FixWriter::wantVarying(const Primitive &row,
       if (type.sharding.hasMesh())
         mesh = type.sharding.mesh;
     }
-  if (!std::holds_alternative<Standard>(row.type) || wanted.size() < 2)
-    return;
+  for (unsigned i = 0; i < eqn.numResults; ++i)
+    if (TypeId id = checked_.type(body.instance, program_.result(eqn, i));
+        !id.valid() || context_.type(id).manual.varying != all)
+      return;
   for (Typed &operand : wanted) {
     const Type &type = context_.type(operand.type);
     if (!type.isArray() || type.manual.varying == all)
@@ -446,8 +451,8 @@ void FixWriter::writeEqn(Body &body, EqnId id, ParamsId params) {
                   wanted);
   if (instance.recast && writeCast(body, id, types))
     return;
-  if (instance.recast && row && typed)
-    wantVarying(*row, wanted);
+  if (instance.recast && row && typed && row->open != OpenRule::Custom)
+    wantVarying(body, eqn, wanted);
   ParamsId withSharding;
   TypeId autoResult;
   for (const Instance::Assumed &assumed : fixesOf(body, id)) {

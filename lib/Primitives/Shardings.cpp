@@ -410,6 +410,8 @@ static LogicalResult devicePutTypes(TypingContext &cx) {
 /// type says what is sharded over them.
 static FailureOr<std::vector<CommStep>> reshardSteps(const TypedEqn &eqn) {
   Context &cx = eqn.context;
+  if (eqn.operands.empty() || eqn.results.empty())
+    return std::vector<CommStep>(); // An error, which has been reported.
   const Type &from = cx.type(eqn.operands[0]), &to = cx.type(eqn.results[0]);
   if (!from.isArray() || !to.isArray())
     return std::vector<CommStep>();

@@ -17,7 +17,8 @@ static AxisList axesOf(const TypedEqn &eqn) {
   auto add = [&](const Value &value) {
     if (value.kind != Value::Str && value.kind != Value::OpaqueText)
       return;
-    if (std::optional<unsigned> at = mesh.find(value.text))
+    std::optional<unsigned> at = mesh.find(value.text);
+    if (at && !llvm::is_contained(axes, *at))
       axes.push_back(static_cast<uint8_t>(*at));
   };
   for (StringRef key : {"axes", "axis_name"})

@@ -4,6 +4,7 @@
 #include <shardtype/Check/Check.h>
 #include <shardtype/Driver/Load.h>
 #include <shardtype/Primitives/All.h>
+#include <shardtype/Report/Communication.h>
 
 using namespace shardtype;
 
@@ -15,7 +16,8 @@ int main() {
 { lambda ; a:f32[8,4@X] b:f32[4@X,16]. let
     c = dot_general[dimension_numbers=(([1], [0]), ([], []))] a b
     d = sin c
-  in (d,) })",
+    e = reshard[concrete_mesh=None dst_sharding=P(None, None)] a
+  in (d, e) })",
                              "outside", primitives, errors);
   if (!program)
     return 2;
@@ -28,5 +30,11 @@ int main() {
     for (const Fix &fix : d.fixes)
       std::printf("  %s\n", str(cx, fix.type).c_str());
   }
+  for (const NamedCollective &found :
+       accountFor(checked, primitives).collectives)
+    std::printf("%s among %d: %d bytes sent\n",
+                str(found.step.kind).str().c_str(),
+                static_cast<int>(found.step.devices),
+                static_cast<int>(found.step.sentBytes));
   return checked.ok() ? 0 : 1;
 }

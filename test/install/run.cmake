@@ -19,11 +19,13 @@ set(expected "f32[8,4@X]
 f32[4@X,16]
 f32[8,16]
 f32[8,16]
+f32[8,4]
 dot-contracting-ambiguous: both contracting dims are sharded over 'X', so the result has more than one possible type
   f32[8,16]
   f32[8@X,16]
   f32[8,16@X]
   f32[8,16]{U:X}
+all-gather among 2: 64 bytes sent
 ")
 if(NOT text STREQUAL expected OR NOT code EQUAL 1)
   message(FATAL_ERROR "exit ${code}, printed:\n${text}")
