@@ -5,6 +5,7 @@
 import itertools
 import json
 
+import jax
 from jax._src import core, linear_util as lu
 from jax._src.interpreters import partial_eval as pe
 from jax.sharding import NamedSharding, PartitionSpec
