@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Jobs.h"
 #include "shardtype/Json/Json.h"
+#include "shardtype/Report/Edits.h"
 #include "llvm/Support/JSON.h"
 
 using namespace shardtype;
@@ -22,6 +23,7 @@ private:
   void reportSarif();
   int verifyAll();
   int fixAll();
+  void printMade(const Job &job, const std::vector<MadeChoice> &made);
   bool staysTyped(StringRef bytes);
 
   Jobs jobs_;
@@ -151,10 +153,33 @@ int Run::fixAll() {
   }
   if (failed(writeOutput(jobs_.options.output, bytes, jobs_.streams)))
     return 2;
-  for (const MadeChoice &choice : made)
-    jobs_.streams.err << choice.path << ": " << choice.type << ", "
-                      << describe(choice.communication, false) << '\n';
+  printMade(jobs_.all.front(), made);
   return 0;
+}
+
+/// What was chosen, with the edit of the source that it stands for.
+void Run::printMade(const Job &job, const std::vector<MadeChoice> &made) {
+  raw_ostream &err = jobs_.streams.err;
+  const Program &program = *job.program;
+  Edits edits(*job.checked, jobs_.report(job).sources);
+  for (const MadeChoice &choice : made) {
+    err << choice.path << ": " << choice.type << ", "
+        << describe(choice.communication, false) << '\n';
+    for (const Diagnostic &d : job.checked->diagnostics.all())
+      for (const Fix &fix : d.fixes) {
+        bool same = fix.assumed && d.path == choice.path && fix.type.valid() &&
+                    str(program.context(), fix.type) == choice.type;
+        std::optional<SourceEdit> edit;
+        if (same)
+          edit = edits.edit(d, fix);
+        ArrayRef<FrameId> frames = program.stack(d.stack);
+        if (!edit || frames.empty())
+          continue;
+        const Frame &frame = program.frames[frames.front().index()];
+        err << "  " << program.context().str(frame.file) << ':' << frame.line
+            << ": " << edit->oneLine() << '\n';
+      }
+  }
 }
 
 int Run::check() {

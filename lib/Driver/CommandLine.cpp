@@ -144,7 +144,7 @@ static void addTyping(CLI::App &app, Options &o) {
       ->option_text("FILE");
   app.add_option("--config", o.config,
                  "JSON file with mesh, in, out, constraints, choose, allow, "
-                 "warn, deny, excuse")
+                 "warn, deny, excuse, logical")
       ->check(given("--config FILE.json"))
       ->option_text("FILE");
 }
@@ -229,6 +229,13 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   check.add_option("-o,--output", o.output, "File that --fix-all writes")
       ->check(given("-o FILE"))
       ->option_text("FILE");
+
+  CLI::App &fix = verb("fix", "What would I have to write?", fixCommand);
+  addInputs(fix, o);
+  addTyping(fix, o);
+  addReporting(fix, o);
+  fix.add_flag("--write", o.write,
+               "Make the edits in the source files; without it, show them");
 
   CLI::App &types =
       verb("types", "What is the type of every value?", typesCommand);

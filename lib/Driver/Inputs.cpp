@@ -1,6 +1,6 @@
 // Inputs.cpp - options and config files given meaning.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Options.h"
+#include "LogicalAxes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -126,6 +126,8 @@ public:
 
   LogicalResult config(StringRef path);
   LogicalResult options(const Options &options);
+  /// Puts mesh axes in place of logical names, in all specs.
+  void logical();
 
 private:
   LogicalResult fail(StringRef from, const std::string &message) {
@@ -157,6 +159,7 @@ private:
   LevelOptions &levels_;
   raw_ostream &err_;
   std::string file_;
+  LogicalAxes logical_;
   size_t configChoices_ = 0; // Those in front come from the config file.
 };
 } // namespace
@@ -295,6 +298,12 @@ LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
     return specs(value, from, check_.out);
   if (key == "choose")
     return choices(value, from);
+  if (key == "logical") {
+    std::string at, error;
+    if (logical_.read(context_, value, at, error))
+      return success();
+    return fail(from + at, error);
+  }
   auto change = [&](Level level) {
     return strings(value, from,
                    [&](const std::string &code, const std::string &at) {
@@ -320,7 +329,7 @@ LogicalResult Resolver::entry(StringRef key, const JsonValue &value) {
         });
   static const std::vector<std::string> Known = {
       "mesh",  "in",   "out",  "constraints", "choose",
-      "allow", "warn", "deny", "excuse"};
+      "allow", "warn", "deny", "excuse",      "logical"};
   return fail(file_, "unknown key " + wordWithNearest(key, Known) +
                          "; known are " + listed(Known, "and"));
 }
@@ -370,6 +379,22 @@ LogicalResult Resolver::options(const Options &o) {
   return success();
 }
 
+void Resolver::logical() {
+  if (logical_.empty())
+    return;
+  auto apply = [&](PartitionSpec &spec, const std::string &origin) {
+    std::vector<std::string> conflicts;
+    spec = logical_.apply(context_, spec, conflicts);
+    for (const std::string &conflict : conflicts)
+      err_ << "shardtype: " << origin << ": " << conflict << '\n';
+  };
+  for (std::vector<ArgumentSpec> *specs : {&check_.in, &check_.out})
+    for (ArgumentSpec &spec : *specs)
+      apply(spec.spec, spec.origin);
+  for (Choice &choice : check_.choices)
+    apply(choice.spec, choice.origin);
+}
+
 LogicalResult shardtype::resolveOptions(Context &context,
                                         const Options &options,
                                         CheckOptions &check,
@@ -378,5 +403,8 @@ LogicalResult shardtype::resolveOptions(Context &context,
   Resolver resolver(context, check, levels, err);
   if (!options.config.empty() && failed(resolver.config(options.config)))
     return failure();
-  return resolver.options(options);
+  if (failed(resolver.options(options)))
+    return failure();
+  resolver.logical();
+  return success();
 }

@@ -41,8 +41,11 @@ bool Jobs::prepare() {
 }
 
 void Jobs::load(Job &job, StringRef bytes) {
+  // A text that names no mesh is read on the one asked for.
+  LoadLimits limits = limitsOf(options);
+  limits.text.mesh = check.mesh;
   job.program = loadProgram(context, bytes, job.input.name, primitives,
-                            job.inputErrors, limitsOf(options));
+                            job.inputErrors, limits);
   if (job.program)
     job.checked = shardtype::check(*job.program, primitives, check);
 }

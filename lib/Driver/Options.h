@@ -24,7 +24,7 @@ struct Options {
   uint64_t maxBytes = 4ull << 30;
   bool all = false, split = false, verify = false, fixAll = false,
        source = false, markdown = false, ascii = false, assumeDeclared = false,
-       assumeVma = false, ignoreUnitAxes = false;
+       assumeVma = false, ignoreUnitAxes = false, write = false;
 };
 
 /// Where a command writes, and what it needs of the surroundings.
@@ -91,6 +91,7 @@ unsigned verifyExpectations(const InputText &input,
                             const Program *program, raw_ostream &err);
 
 int checkCommand(const Options &options, Streams streams);
+int fixCommand(const Options &options, Streams streams);
 int typesCommand(const Options &options, Streams streams);
 int costCommand(const Options &options, Streams streams);
 int convertCommand(const Options &options, Streams streams);

@@ -110,6 +110,37 @@ static bool isText(StringRef text) {
   return !text.take_front(4096).contains('\0');
 }
 
+/// Reads on the mesh `given` what names no mesh; invalid: none.
+static std::optional<ParsedText>
+parseOn(MeshId given, Context &context, StringRef text, StringRef fileName,
+        InfoLookup lookup, DiagnosticList &diags, const ParseLimits &limits) {
+  ParsedText result{Program(context), findDirectives(text)};
+  DirectiveReader directives(context, diags);
+  FailureOr<SmallVector<MeshId, 2>> declared =
+      directives.meshes(result.directives);
+  if (failed(declared))
+    return std::nullopt;
+  if (MeshId mesh = context.forTypes(given); mesh.valid())
+    declared->push_back(mesh);
+  TextParser parser(result.program, text, lookup, limits);
+  if (failed(parser.parse())) {
+    report(diags, text, parser.failure());
+    return std::nullopt;
+  }
+  TextResolver resolver(result.program, text, fileName, parser.syntax(),
+                        *declared, limits.depth);
+  if (failed(resolver.resolve())) {
+    if (resolver.wantsMesh() && !given.valid() && limits.mesh.valid())
+      return parseOn(limits.mesh, context, text, fileName, lookup, diags,
+                     limits);
+    report(diags, text, resolver.failure());
+    return std::nullopt;
+  }
+  if (failed(directives.weak(result.directives, result.program)))
+    return std::nullopt;
+  return result;
+}
+
 std::optional<ParsedText> shardtype::parseText(Context &context, StringRef text,
                                                StringRef fileName,
                                                InfoLookup lookup,
@@ -129,24 +160,5 @@ std::optional<ParsedText> shardtype::parseText(Context &context, StringRef text,
     diags.add(diag::InputBinary, {"it holds zero bytes"});
     return std::nullopt;
   }
-  ParsedText result{Program(context), findDirectives(text)};
-  DirectiveReader directives(context, diags);
-  FailureOr<SmallVector<MeshId, 2>> declared =
-      directives.meshes(result.directives);
-  if (failed(declared))
-    return std::nullopt;
-  TextParser parser(result.program, text, lookup, limits);
-  if (failed(parser.parse())) {
-    report(diags, text, parser.failure());
-    return std::nullopt;
-  }
-  TextResolver resolver(result.program, text, fileName, parser.syntax(),
-                        *declared, limits.depth);
-  if (failed(resolver.resolve())) {
-    report(diags, text, resolver.failure());
-    return std::nullopt;
-  }
-  if (failed(directives.weak(result.directives, result.program)))
-    return std::nullopt;
-  return result;
+  return parseOn(MeshId(), context, text, fileName, lookup, diags, limits);
 }

@@ -144,8 +144,13 @@ std::string ProgramPrinter::sourceText(const EqnInfo &info) const {
 }
 
 void ProgramPrinter::annotateSource(const Eqn &eqn) {
-  if (options_.source)
-    out_.annotate(sourceText(program_.info(eqn.info)));
+  if (!options_.source)
+    return;
+  std::string text = sourceText(program_.info(eqn.info));
+  // JAX prints an empty comment where there is no source; a listing of types is
+  // for people.
+  if (!text.empty() || !view_)
+    out_.annotate(text);
 }
 
 void ProgramPrinter::jaxprs(EqnId id, ArrayRef<JaxprId> list) {

@@ -121,9 +121,11 @@ FailureOr<TypeId> TextResolver::binderType(const SyntaxBinder &binder,
   }
   if (!read) {
     std::string message = read.error.message;
-    if (!mesh.valid() && StringRef(message).contains("needs a mesh"))
+    if (!mesh.valid() && StringRef(message).contains("needs a mesh")) {
+      wantsMesh_ = true;
       message += "; say which with a line such as '#! mesh X=4 Y=2' before the "
-                 "program";
+                 "program, or with --mesh";
+    }
     return fail(binder.type.offset + read.error.offset, message);
   }
   types[text] = *read;
@@ -262,10 +264,12 @@ FailureOr<ValueId> TextResolver::toSharding(ValueId id, uint32_t offset) {
   }
   if (changed.kind != Value::Spec)
     return id;
-  if (!here_.valid())
+  if (!here_.valid()) {
+    wantsMesh_ = true;
     return fail(offset, "this spec needs a mesh, and there is none; say which "
                         "with a line such as '#! mesh X=4 Y=2' before the "
-                        "program");
+                        "program, or with --mesh");
+  }
   Value sharding;
   sharding.kind = Value::Sharding;
   sharding.integer = here_.raw();

@@ -25,6 +25,8 @@ public:
 
   LogicalResult resolve();
   const TextFailure &failure() const { return failure_; }
+  /// It failed because types or specs need a mesh and the text names none.
+  bool wantsMesh() const { return wantsMesh_; }
 
 private:
   struct Place {
@@ -67,6 +69,8 @@ private:
   StringId refAccess(const SyntaxEqn &eqn, ArrayRef<Atom> operands);
   void nameVar(const SyntaxBinder &binder, VarId var);
   Atom atom(SyntaxAtom operand) const;
+
+  bool wantsMesh_ = false;
 
   LogicalResult fail(size_t offset, std::string message) {
     failure_ = {diag::TextSyntax, {std::move(message)}, offset};

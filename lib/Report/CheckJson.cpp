@@ -11,9 +11,9 @@ using llvm::json::OStream;
 namespace {
 class JsonReport {
 public:
-  JsonReport(OStream &json, const CheckedProgram &checked)
+  JsonReport(OStream &json, const CheckedProgram &checked, Sources *sources)
       : json_(json), checked_(checked), program_(*checked.program),
-        cx_(program_.context()), names_(program_) {}
+        cx_(program_.context()), names_(program_), edits_(checked, sources) {}
 
   void signature();
   void diagnostics();
@@ -24,6 +24,7 @@ private:
               ArrayRef<TypeId> types, const std::vector<bool> &open);
   void diagnostic(const Diagnostic &d);
   void fix(const Diagnostic &d, const Fix &fix);
+  void edit(const Diagnostic &d, const Fix &fix);
   void instance(InstanceId id, const std::string &prefix);
 
   OStream &json_;
@@ -31,6 +32,7 @@ private:
   const Program &program_;
   const Context &cx_;
   VarNames names_;
+  Edits edits_;
   llvm::DenseSet<InstanceId> written_;
 };
 } // namespace
@@ -93,9 +95,7 @@ void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
       json_.attribute("together", fix.group);
     if (fix.perTrip)
       json_.attribute("per_trip", true);
-    json_.attributeObject("edit", [&] {
-      json_.attribute("text", utf8(fixCode(program_, names_, d, fix)));
-    });
+    edit(d, fix);
     json_.attributeArray("communication", [&] {
       for (const CommStep &step : fix.communication)
         json_.object([&] {
@@ -108,6 +108,30 @@ void JsonReport::fix(const Diagnostic &d, const Fix &fix) {
           writeAmount(json_, "sent_bytes", step.sentBytes);
         });
     });
+  });
+}
+
+/// With `file` and `span`, `text` is what takes the span's place.
+void JsonReport::edit(const Diagnostic &d, const Fix &fix) {
+  std::optional<SourceEdit> edit = edits_.edit(d, fix);
+  json_.attributeObject("edit", [&] {
+    json_.attribute(
+        "text", utf8(edit ? edit->text : fixCode(program_, names_, d, fix)));
+    if (!edit || edit->file.empty())
+      return;
+    json_.attribute("file", utf8(edit->file));
+    json_.attributeArray("span", [&] {
+      for (unsigned part : {edit->span.line, edit->span.column,
+                            edit->span.endLine, edit->span.endColumn})
+        json_.value(part);
+    });
+    if (!edit->imports.empty())
+      json_.attributeArray("imports", [&] {
+        for (const std::string &line : edit->imports)
+          json_.value(utf8(line));
+      });
+    if (edit->alsoAt)
+      json_.attribute("also_at", edit->alsoAt);
   });
 }
 
@@ -187,15 +211,16 @@ void JsonReport::instance(InstanceId id, const std::string &prefix) {
   }
 }
 
-void shardtype::writeDiagnostics(OStream &json, const CheckedProgram &checked) {
-  JsonReport(json, checked).diagnostics();
+void shardtype::writeDiagnostics(OStream &json, const CheckedProgram &checked,
+                                 Sources *sources) {
+  JsonReport(json, checked, sources).diagnostics();
 }
 
 void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
                                const ReportOptions &options,
                                bool withEquations) {
   const Context &cx = checked.program->context();
-  JsonReport report(json, checked);
+  JsonReport report(json, checked, options.sources);
   json.object([&] {
     json.attribute("schema", "shardtype-check/1");
     json.attribute("program", utf8(options.program));

@@ -19,7 +19,8 @@ public:
   TextReport(raw_ostream &os, const CheckedProgram &checked,
              const ReportOptions &options)
       : os_(os), checked_(checked), program_(*checked.program),
-        cx_(program_.context()), options_(options), names_(program_) {}
+        cx_(program_.context()), options_(options), names_(program_),
+        edits_(checked, options.sources) {}
 
   void print();
 
@@ -46,6 +47,7 @@ private:
   const Context &cx_;
   const ReportOptions &options_;
   VarNames names_;
+  Edits edits_;
   unsigned gutter_ = 4; // Columns before the bar.
 };
 } // namespace
@@ -160,7 +162,7 @@ void TextReport::fix(const Diagnostic &d, const Fix &fix) {
                         : "\n");
   os_.indent(gutter_ + 1) << "|       ";
   colored(raw_ostream::GREEN, false);
-  os_ << fixCode(program_, names_, d, fix);
+  os_ << editText(edits_, program_, names_, d, fix);
   plain();
   os_ << '\n';
 }

@@ -63,6 +63,14 @@ std::string shardtype::fixCode(const Program &program, const VarNames &names,
          fix.code.substr(at + 3);
 }
 
+std::string shardtype::editText(Edits &edits, const Program &program,
+                                const VarNames &names,
+                                const Diagnostic &diagnostic, const Fix &fix) {
+  if (std::optional<SourceEdit> edit = edits.edit(diagnostic, fix))
+    return edit->oneLine();
+  return fixCode(program, names, diagnostic, fix);
+}
+
 Counts shardtype::count(const DiagnosticList &diagnostics) {
   Counts counts;
   for (const Diagnostic &diagnostic : diagnostics.all()) {

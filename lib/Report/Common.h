@@ -3,6 +3,7 @@
 #ifndef SHARDTYPE_LIB_REPORT_COMMON_H
 #define SHARDTYPE_LIB_REPORT_COMMON_H
 
+#include "shardtype/Report/Edits.h"
 #include "shardtype/Report/Report.h"
 
 namespace shardtype {
@@ -18,6 +19,10 @@ bool leavesPartial(const Context &cx, TypeId type);
 /// `out_sharding=...`.
 std::string fixCode(const Program &program, const VarNames &names,
                     const Diagnostic &diagnostic, const Fix &fix);
+/// The same as an edit of the user's call where one is known, on one line.
+std::string editText(Edits &edits, const Program &program,
+                     const VarNames &names, const Diagnostic &diagnostic,
+                     const Fix &fix);
 struct Counts {
   unsigned errors = 0, warnings = 0;
 };
@@ -28,7 +33,8 @@ std::string utf8(StringRef text);
 /// Parts of a JSON report. `source`: where something comes from, `whole` with
 /// column and function; nothing if it is not known.
 void writeMesh(llvm::json::OStream &json, const Context &cx, const Mesh &mesh);
-void writeDiagnostics(llvm::json::OStream &json, const CheckedProgram &checked);
+void writeDiagnostics(llvm::json::OStream &json, const CheckedProgram &checked,
+                      Sources *sources);
 void writeSource(llvm::json::OStream &json, const Program &program,
                  StackId stack, bool whole);
 /// `mesh X=4, Y=2`, or `no mesh`.

@@ -102,6 +102,6 @@ void shardtype::writeCommunicationJson(OStream &json,
       json.attribute("derivatives", account.derives);
       json.attribute("implied_by_shardings", account.implies);
     });
-    writeDiagnostics(json, checked);
+    writeDiagnostics(json, checked, options.sources);
   });
 }

@@ -120,6 +120,7 @@ void shardtype::printGithub(raw_ostream &os, const CheckedProgram &checked,
                             const ReportOptions &options) {
   const Program &program = *checked.program;
   VarNames names(program);
+  Edits edits(checked, options.sources);
   for (const Diagnostic &d : checked.diagnostics.all()) {
     os << "::" << (d.level == Level::Note ? "notice" : levelWord(d.level))
        << ' ';
@@ -131,7 +132,7 @@ void shardtype::printGithub(raw_ostream &os, const CheckedProgram &checked,
     if (!innermost(program, d.stack))
       text = options.program + ", " + d.path + ": " + text;
     for (const Fix &fix : d.fixes)
-      text += "\n" + fixCode(program, names, d, fix) + ": " +
+      text += "\n" + editText(edits, program, names, d, fix) + ": " +
               describe(fix.communication,
                        fix.type.valid() &&
                            leavesPartial(program.context(), fix.type));

@@ -17,23 +17,31 @@ static bool staysBelow(StringRef file) {
                        [](StringRef part) { return part == ".."; });
 }
 
-std::optional<StringRef> Sources::line(StringRef file, unsigned number) {
-  if (root_.empty() || !staysBelow(file) || number == 0)
-    return std::nullopt;
+const Sources::File &Sources::read(StringRef file) {
   auto [it, isNew] = files_.try_emplace(file);
   File &entry = it->second;
-  if (isNew) {
-    llvm::SmallString<128> path(root_);
-    llvm::sys::path::append(path, file);
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-    if (buffer && (*buffer)->getBufferSize() <= MaxSourceBytes) {
-      entry.text = std::move(*buffer);
-      SmallVector<StringRef, 0> lines;
-      entry.text->getBuffer().split(lines, '\n');
-      entry.lines.assign(lines.begin(), lines.end());
-    }
-  }
-  if (number > entry.lines.size())
+  if (!isNew || root_.empty() || !staysBelow(file))
+    return entry;
+  llvm::SmallString<128> path(root_);
+  llvm::sys::path::append(path, file);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer || (*buffer)->getBufferSize() > MaxSourceBytes)
+    return entry;
+  entry.text = std::move(*buffer);
+  SmallVector<StringRef, 0> lines;
+  entry.text->getBuffer().split(lines, '\n');
+  entry.lines.assign(lines.begin(), lines.end());
+  return entry;
+}
+
+std::optional<StringRef> Sources::line(StringRef file, unsigned number) {
+  const File &entry = read(file);
+  if (number == 0 || number > entry.lines.size())
     return std::nullopt;
   return entry.lines[number - 1].rtrim('\r');
+}
+
+std::optional<StringRef> Sources::text(StringRef file) {
+  const File &entry = read(file);
+  return entry.text ? std::optional(entry.text->getBuffer()) : std::nullopt;
 }

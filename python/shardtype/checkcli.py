@@ -72,7 +72,9 @@ class Check:
     ) -> int:
         """Export with `export`, check, print the report; the program's exit code."""
         mesh = specs.to_mesh(self.mesh)
-        wanted = verdict.argument_specs(fn, args, kwargs, self._specs(), mesh)
+        wanted = verdict.argument_specs(
+            fn, args, kwargs, self._specs(), mesh, self._logical()
+        )
         exported = export()
         for note in exported.notes:
             print(f"note: {note}", file=sys.stderr)
@@ -80,6 +82,13 @@ class Check:
         config["mesh"] = self.mesh
         config["in"] = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
         return self._check(exported, config)
+
+    def _logical(self) -> set[str]:
+        """The names that the config's rules know; the program reads the rules."""
+        rules = self._config.get("logical")
+        if not isinstance(rules, list):
+            return set()
+        return {r[0] for r in rules if isinstance(r, list) and r and isinstance(r[0], str)}
 
     def _specs(self) -> list[tuple[str | None, Any]] | None:
         """Specs of the config file, then those of the command line."""

@@ -7,16 +7,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 
 from shardtype.errors import ExportError
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-
 
 def find(program: str | os.PathLike[str] | None = None) -> str:
-    """Path of the program: as given, from `SHARDTYPE_PROGRAM`, from this package
-    (a wheel holds it), or from the search path.
+    """Path of the program: as given, from `SHARDTYPE_PROGRAM`, beside the running
+    Python (where a wheel puts it), or from the search path.
 
     Raises `ExportError` if there is none.
     """
@@ -26,8 +25,8 @@ def find(program: str | os.PathLike[str] | None = None) -> str:
         if found is None:
             raise ExportError(f"'{given}' is not a program that can be run")
         return found
-    packaged = os.path.join(_HERE, "bin", "shardtype")
-    found = packaged if os.access(packaged, os.X_OK) else shutil.which("shardtype")
+    installed = os.path.join(os.path.dirname(sys.executable), "shardtype")
+    found = installed if os.access(installed, os.X_OK) else shutil.which("shardtype")
     if found is None:
         raise ExportError(
             "the shardtype program is not found: put it on PATH, or its path into"

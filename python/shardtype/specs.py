@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from shardtype import compat
@@ -198,11 +198,11 @@ def names_in(spec: Any) -> list[Any]:
     return out
 
 
-def check_axes(spec: Any, mesh: Any, where: str) -> None:
-    """Every axis of a spec must be one of the mesh."""
-    known = [str(n) for n in mesh.axis_names]
+def check_axes(spec: Any, mesh: Any, where: str, logical: Collection[str] = ()) -> None:
+    """Every axis of a spec must be one of the mesh, or a logical name."""
+    known = [str(n) for n in (*mesh.axis_names, *logical)]
     for name in names_in(spec):
-        if name not in mesh.axis_names:
+        if name not in mesh.axis_names and name not in logical:
             near = difflib.get_close_matches(str(name), known, 3, 0.4)
             hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise ExportError(

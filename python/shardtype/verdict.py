@@ -8,7 +8,7 @@ import html
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,8 +169,10 @@ def argument_specs(
     kwargs: dict[str, Any],
     in_specs: Any,
     mesh: Any,
+    logical: Collection[str] = (),
 ) -> dict[str, Any]:
     """The spec of each argument by path: as given, else as the argument carries.
+    Names in `logical` may stand for axes.
 
     Raises `ExportError` for a pattern without a match and for an axis that `mesh`
     lacks.
@@ -183,7 +185,7 @@ def argument_specs(
         if spec is None and len(leaves) == len(places):
             spec = specs.carried_spec(leaves[i])
         if spec is not None:
-            specs.check_axes(spec, mesh, f"argument '{path}'")
+            specs.check_axes(spec, mesh, f"argument '{path}'", logical)
             out[path] = spec
     return out
 

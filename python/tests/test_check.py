@@ -191,18 +191,18 @@ def test_failures_of_the_user_pass_through():
 def test_the_program_is_looked_for(monkeypatch, tmp_path):
     monkeypatch.delenv("SHARDTYPE_PROGRAM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("shardtype.program._HERE", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
     with pytest.raises(shardtype.ExportError, match="put it on PATH"):
         find()
     fake = tmp_path / "shardtype"
     fake.write_text("#!/bin/sh\n")
     fake.chmod(0o755)
     assert find() == str(fake)
-    packaged = tmp_path / "bin" / "shardtype"
-    packaged.parent.mkdir()
-    packaged.write_text("#!/bin/sh\n")
-    packaged.chmod(0o755)
-    assert find() == str(packaged)
+    installed = tmp_path / "bin" / "shardtype"
+    installed.parent.mkdir()
+    installed.write_text("#!/bin/sh\n")
+    installed.chmod(0o755)
+    assert find() == str(installed)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +280,18 @@ def test_the_command_with_a_config(run, tmp_path):
     (tmp_path / "mesh.json").write_text("[")
     code, _, err = run(*call)
     assert code == 2 and "mesh.json is not JSON" in err
+
+
+@needs_program
+def test_logical_names(run, tmp_path):
+    config = {"mesh": "data=4,model=2", "logical": [["batch", "data"], ["wide", ["model"]]]}
+    (tmp_path / "rules.json").write_text(json.dumps(config))
+    call = ("net:layer", "--args-from", "net:arguments", "--config", "rules.json")
+    code, out, _ = run(*call, "--format", "json", "--in", "x=P(batch)", "--in", "w=P(None,wide)")
+    types = {a["path"]: a["type"] for a in json.loads(out)["arguments"]}
+    assert code == 0 and types == {"x": "f32[8@data,4]", "w": "f32[4,8@model]"}
+    code, _, err = run(*call, "--in", "x=P(bath)")
+    assert code == 2 and "names the axis 'bath'" in err and "did you mean batch" in err
 
 
 @needs_program

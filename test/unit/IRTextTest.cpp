@@ -89,12 +89,12 @@ TEST_CASE("an axis without a mesh asks for one") {
   Read read("{ lambda ; a:f32[8@X]. let  in (a,) }");
   CHECK(read.error() ==
         "1:20: axis 'X' needs a mesh, and there is none; say which with a line "
-        "such as '#! mesh X=4 Y=2' before the program");
+        "such as '#! mesh X=4 Y=2' before the program, or with --mesh");
   Read spec("{ lambda ; . let a:f32[8] = iota[dimension=0 dtype=int32 "
             "shape=(8,) sharding=P('X')]  in (a,) }");
   CHECK(spec.error() ==
         "1:78: this spec needs a mesh, and there is none; say which with a "
-        "line such as '#! mesh X=4 Y=2' before the program");
+        "line such as '#! mesh X=4 Y=2' before the program, or with --mesh");
 }
 
 TEST_CASE("meshes are gathered from the program") {

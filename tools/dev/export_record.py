@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # export_record.py - writes test/corpus/record.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Record the functions of test/corpus/record/functions.py with real JAX.
+"""Record the functions of test/corpus/record/functions.py and unsharded.py with
+real JAX.
 
     python tools/dev/export_record.py             write all
     python tools/dev/export_record.py --check     compare with the files, write nothing
@@ -23,8 +24,10 @@ sys.path[:0] = [str(ROOT / "python"), str(FOLDER)]
 import functions  # noqa: E402
 import jax  # noqa: E402
 import shardtype  # noqa: E402
+import unsharded  # noqa: E402
 
 JAX_VERSION = "0.12.0.1"
+PROGRAMS = {**functions.PROGRAMS, **unsharded.PROGRAMS}
 
 
 def export(program: functions.Program) -> shardtype.Exported:
@@ -42,11 +45,11 @@ def main() -> int:
     if jax.__version__ != JAX_VERSION:
         print(f"this is JAX {jax.__version__}; the files need {JAX_VERSION}", file=sys.stderr)
         return 2
-    unknown = set(options.names) - set(functions.PROGRAMS)
+    unknown = set(options.names) - set(PROGRAMS)
     if unknown:
         parser.error(f"no program named {', '.join(sorted(unknown))}")
     different = 0
-    for name, program in functions.PROGRAMS.items():
+    for name, program in PROGRAMS.items():
         if options.names and name not in options.names:
             continue
         path = FOLDER / f"{name}.json"

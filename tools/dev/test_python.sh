@@ -49,10 +49,11 @@ for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
     PYTHONPATH=python "$python" tools/dev/export_corpus.py --check || failed=1
     PYTHONPATH=python "$python" tools/dev/export_record.py --check || failed=1
     if "$python" -c "import mypy" 2>/dev/null; then
-      (cd python && "$python" -m mypy --config-file pyproject.toml) || failed=1
+      (cd python && timeout 300 "$python" -m mypy --config-file pyproject.toml) || failed=1
     else
-      echo "python: type hints not checked: no mypy beside JAX $jax"
+      echo "python: type hints: SKIPPED: no mypy beside JAX $jax"
     fi
+    bash tools/dev/test_wheel.sh "$(find_python "$version")" "$jax" || failed=1
   fi
 done
 exit $failed

@@ -12,6 +12,9 @@ struct ParseLimits {
   unsigned depth = 256;        // Nesting of programs, brackets and types.
   uint64_t bytes = 4ull << 30; // Of one input.
   uint64_t items = 1ull << 30; // Variables, operands, values.
+  /// For a text whose types need a mesh and that names none; it must have the
+  /// axes of the types.
+  MeshId mesh;
 };
 
 /// A `#!` line (spec 04, 5): its words, and where it stands.

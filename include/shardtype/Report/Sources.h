@@ -18,12 +18,15 @@ public:
   explicit Sources(StringRef root) : root_(root.str()) {}
   /// Line `number`, from 1, without its end; nothing if it is not there.
   std::optional<StringRef> line(StringRef file, unsigned number);
+  /// All of a file; nothing if it is not there.
+  std::optional<StringRef> text(StringRef file);
 
 private:
   struct File {
     std::unique_ptr<llvm::MemoryBuffer> text; // Null: cannot be read.
     std::vector<StringRef> lines;
   };
+  const File &read(StringRef file);
   std::string root_;
   llvm::StringMap<File> files_;
 };
