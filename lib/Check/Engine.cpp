@@ -548,9 +548,9 @@ static void reduceScalars(Context &cx, MeshId id,
     if (reduced.empty() || !type.isArray() || type.rank() != 0 ||
         reduced.intersects(own.reduced | own.unreduced))
       continue;
-    Sharding sharding = own;
-    sharding.mesh = id;
-    sharding.reduced |= reduced;
+    // What it was partial over is gone, too.
+    Sharding sharding = replicated(id, 0);
+    sharding.reduced = reduced;
     operand.type = cx.withSharding(operand.type, sharding);
   }
 }

@@ -21,7 +21,7 @@ struct Branches {
 };
 } // namespace
 
-/// cond/type.1
+/// cond/type.1; a bool was converted before (cond/type.4).
 static LogicalResult checkIndex(TypingContext &cx) {
   const Type &type = cx.operand(0);
   if (type.isArray() && type.rank() == 0 && type.dtype == DType::I32)

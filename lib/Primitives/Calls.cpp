@@ -3,6 +3,7 @@
 #include "Bodies.h"
 #include "Families.h"
 #include "NumpyCalls.h"
+#include "Shapes.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 
 using namespace shardtype;
@@ -114,6 +115,76 @@ static LogicalResult checkShardings(TypingContext &cx, const Value *list,
   return failure(bad);
 }
 
+namespace {
+/// The devices of concrete meshes in the parameters of one `jit`.
+class Devices {
+public:
+  explicit Devices(TypingContext &cx) : cx_(cx) {}
+  LogicalResult look(const Value *value, StringRef key);
+
+private:
+  std::string at(const Mesh &mesh, size_t place) const;
+
+  TypingContext &cx_;
+  std::optional<Mesh> first_;
+};
+} // namespace
+
+/// `x=2,y=2 with device 1 at (0, 1)`.
+std::string Devices::at(const Mesh &mesh, size_t place) const {
+  SmallVector<int64_t, 4> coordinate(mesh.rank());
+  size_t rest = place;
+  for (unsigned axis = mesh.rank(); axis-- > 0;) {
+    size_t size = static_cast<size_t>(mesh.axes[axis].size);
+    coordinate[axis] = static_cast<int64_t>(rest % size);
+    rest /= size;
+  }
+  std::string text = shortMesh(cx_.context(), mesh);
+  if (place >= mesh.devices.size())
+    return text + " with " + std::to_string(mesh.devices.size()) + " devices";
+  return text + " with device " + std::to_string(mesh.devices[place]) + " at " +
+         listText(coordinate);
+}
+
+/// jit/mesh.1: the values of one call are on the same devices in one order.
+/// Types do not show it, and JAX finds it when it lowers.
+LogicalResult Devices::look(const Value *value, StringRef key) {
+  if (!value)
+    return success();
+  for (ValueId element :
+       value->kind == Value::Tuple ? value->elements : ArrayRef<ValueId>())
+    if (failed(look(&cx_.program().value(element), key)))
+      return failure();
+  if (value->kind != Value::Mesh && value->kind != Value::Sharding)
+    return success();
+  MeshId id(static_cast<uint32_t>(value->integer));
+  const Mesh mesh = cx_.context().meshOrEmpty(id);
+  if (mesh.devices.empty() ||
+      cx_.host().rewriteMesh(id) != cx_.context().forTypes(id))
+    return success(); // Not known, or no longer that mesh.
+  if (!first_)
+    first_ = mesh;
+  if (mesh.devices == first_->devices)
+    return success();
+  size_t place = 0,
+         both = std::min(mesh.devices.size(), first_->devices.size());
+  while (place < both && mesh.devices[place] == first_->devices[place])
+    ++place;
+  ErrorBuilder error =
+      cx_.error(diag::MeshOperands, at(*first_, place), at(mesh, place));
+  if (mesh.axes == first_->axes)
+    error.note("names and sizes of their axes agree, the order of their "
+               "devices does not");
+  return error.markParam(key);
+}
+
+static LogicalResult checkDevices(TypingContext &cx, const Jit &p) {
+  Devices devices(cx);
+  return failure(failed(devices.look(p.mesh, "ctx_mesh")) ||
+                 failed(devices.look(p.in, "in_shardings")) ||
+                 failed(devices.look(p.out, "out_shardings")));
+}
+
 static LogicalResult jitTypes(TypingContext &cx) {
   const auto &p = cx.params<Jit>();
   MeshId mesh = cx.mesh();
@@ -135,7 +206,8 @@ static LogicalResult jitTypes(TypingContext &cx) {
   LogicalResult out =
       checkShardings(cx, p.out, "out_shardings", cx.numResults(),
                      [&](unsigned i) { return cx.results()[i].type; });
-  return failure(failed(in) || failed(call) || failed(out) || numpy->reported);
+  return failure(failed(in) || failed(call) || failed(out) || numpy->reported ||
+                 failed(checkDevices(cx, p)));
 }
 
 //===--- Rows -------------------------------------------------------------===//

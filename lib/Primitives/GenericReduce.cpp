@@ -10,6 +10,7 @@ using namespace shardtype;
 //===--- reduce -----------------------------------------------------------===//
 
 namespace {
+// No rule reads the function (reduce_generic/body.1).
 struct Reduce {
   SmallVector<int64_t, 4> dimensions;
   static constexpr auto fields =

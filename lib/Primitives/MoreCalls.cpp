@@ -146,6 +146,32 @@ static LogicalResult typeSolver(TypingContext &cx, const Value &jaxprs,
   return success();
 }
 
+/// custom_linear_solve/reduction.1: right sides with sets; the solution is then
+/// that for whole ones.
+static LogicalResult refuseSides(TypingContext &cx, unsigned first) {
+  auto hasSets = [&](unsigned i) {
+    return cx.operand(i).isArray() && cx.sharding(i).hasUR();
+  };
+  unsigned at = first;
+  while (at < cx.numOperands() && !hasSets(at))
+    ++at;
+  if (at == cx.numOperands())
+    return success();
+  for (unsigned i = first; i < cx.numOperands(); ++i)
+    cx.setResult(i - first,
+                 hasSets(i) ? cx.context().withSharding(
+                                  cx.operandId(i), withoutSets(cx.sharding(i)))
+                            : cx.operandId(i));
+  ErrorBuilder error = cx.error(diag::RuleMissingBare, cx.name(),
+                                "right sides that are unreduced or reduced");
+  for (unsigned i = first; i < cx.numOperands(); ++i)
+    if (hasSets(i)) {
+      error.mark(i).fixOperand(i, withoutSets(cx.sharding(i)));
+      error.diagnostic().fixes.back().assumed = true;
+    }
+  return error;
+}
+
 /// custom_linear_solve/type.1: the types of the right sides.
 static LogicalResult linearSolve(TypingContext &cx) {
   const auto &p = cx.params<LinearSolve>();
@@ -159,17 +185,11 @@ static LogicalResult linearSolve(TypingContext &cx) {
                "does not say how many operands are constants")
         .markParam("const_lengths");
   unsigned first = static_cast<unsigned>(total);
-  for (unsigned i = first; i < cx.numOperands(); ++i)
-    if (cx.operand(i).isArray() && cx.sharding(i).hasUR())
-      return cx
-          .error(diag::RuleMissingBare, cx.name(),
-                 "right sides that are unreduced or reduced")
-          .mark(i)
-          .fixOperand(i, withoutSets(cx.sharding(
-                             i))); // custom_linear_solve/reduction.1
   if (failed(typeSolver(cx, *p.jaxprs, "matvec", 0, (*counts)[0], first)) ||
       failed(typeSolver(cx, *p.jaxprs, "solve", (*counts)[0] + (*counts)[1],
                         (*counts)[2], first)))
+    return failure();
+  if (failed(refuseSides(cx, first)))
     return failure();
   unsigned sides = cx.numOperands() - first;
   if (cx.numResults() < sides)

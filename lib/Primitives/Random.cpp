@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "IndexDims.h"
+#include "Shapes.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -24,18 +25,43 @@ struct BitsShape {
 };
 } // namespace
 
-/// No communication and no dims that correspond beyond the keys' own.
-static DimMap keyDims(TypingContext &cx) {
+/// The dims of the keys, and behind them `more` new ones.
+static DimMap keyDims(TypingContext &cx, ArrayRef<int64_t> more) {
   DimMap map;
-  map.operands.resize(cx.numOperands());
-  map.results.resize(cx.numResults());
-  for (int64_t size : cx.shape(0)) {
-    uint8_t factor = map.factors.size();
-    map.factors.push_back({FactorRole::Pass, size});
-    map.operands[0].push_back({factor});
-    for (DimMap::Dims &result : map.results)
-      result.push_back({factor});
-  }
+  DimMap::Dims dims;
+  for (int64_t size : cx.shape(0))
+    dims.push_back(addFactor(map, FactorRole::Pass, size));
+  map.operands.push_back(dims);
+  for (int64_t size : more)
+    dims.push_back(addFactor(map, FactorRole::Broadcast, size));
+  map.results.push_back(std::move(dims));
+  return map;
+}
+static DimMap seedDims(TypingContext &cx) { return keyDims(cx, {}); }
+static DimMap splitDims(TypingContext &cx) {
+  return keyDims(cx, cx.params<KeyShape>().shape);
+}
+static DimMap bitsDims(TypingContext &cx) {
+  return keyDims(cx, cx.params<BitsShape>().shape);
+}
+static DimMap unwrapDims(TypingContext &cx) {
+  return keyDims(cx, keyDataShape(cx.operand(0).dtype));
+}
+
+/// The last dims are the data of one key.
+static DimMap wrapDims(TypingContext &cx) {
+  StringRef tag = cx.params<KeyImpl>().impl.name;
+  std::optional<DType> dtype = parseDType("key<" + tag.str() + ">");
+  size_t data = dtype ? keyDataShape(*dtype).size() : 1;
+  size_t rank = cx.shape(0).size(), kept = rank - std::min(rank, data);
+  DimMap map;
+  DimMap::Dims dims;
+  for (auto [d, size] : llvm::enumerate(cx.shape(0)))
+    dims.push_back(
+        addFactor(map, d < kept ? FactorRole::Pass : FactorRole::Whole, size));
+  map.operands.push_back(dims);
+  dims.resize(kept);
+  map.results.push_back(std::move(dims));
   return map;
 }
 
@@ -189,23 +215,23 @@ static LogicalResult foldInType(TypingContext &cx) {
   return setKeys(cx, cx.operand(0).dtype, *shape, sharding);
 }
 
-template <typename P, unsigned Count, typename Type>
-static constexpr Primitive keyRow(StringRef name, Type type) {
+template <typename P, unsigned Count, typename Dims, typename Type>
+static constexpr Primitive keyRow(StringRef name, Dims dims, Type type) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Count>,
-          .dims = keyDims,
+          .dims = dims,
           .linearity = {},
           .open = OpenRule::Opaque,
           .type = Custom{type}};
 }
 
 static const Primitive Rows[] = {
-    keyRow<KeyImpl, 1>("random_seed", seedType),
-    keyRow<KeyImpl, 1>("random_wrap", wrapType),
-    keyRow<NoParams, 1>("random_unwrap", unwrapType),
-    keyRow<KeyShape, 1>("random_split", splitType),
-    keyRow<BitsShape, 1>("random_bits", bitsType),
-    keyRow<NoParams, 2>("random_fold_in", foldInType),
+    keyRow<KeyImpl, 1>("random_seed", seedDims, seedType),
+    keyRow<KeyImpl, 1>("random_wrap", wrapDims, wrapType),
+    keyRow<NoParams, 1>("random_unwrap", unwrapDims, unwrapType),
+    keyRow<KeyShape, 1>("random_split", splitDims, splitType),
+    keyRow<BitsShape, 1>("random_bits", bitsDims, bitsType),
+    keyRow<NoParams, 2>("random_fold_in", nary::dims, foldInType),
 };
 
 ArrayRef<Primitive> shardtype::random() { return Rows; }

@@ -125,6 +125,20 @@ static void offerChoices(TypingContext &cx, ErrorBuilder &error) {
 
 //===--- The row ----------------------------------------------------------===//
 
+/// What a reshape that JAX trips over gives: without axes of size 1 it may be
+/// an ordinary one, else the whole value. Sets pass, whatever their kind.
+static Sharding withoutAccident(TypingContext &cx) {
+  const auto &p = cx.params<Reshape>();
+  ReshapeOutcome outcome =
+      inferReshape(cx, dropUnitAxes(cx.context(), cx.sharding(0)), p.newSizes,
+                   p.dimensions.has_value());
+  if (auto *sharding = std::get_if<Sharding>(&outcome))
+    return *sharding;
+  Sharding whole = cx.sharding(0);
+  whole.dims.assign(cx.resultShape().size(), {});
+  return whole;
+}
+
 static ErrorBuilder report(TypingContext &cx, const ReshapeRefusal &refusal) {
   if (refusal.kind == ReshapeRefusal::Unsupported) {
     ErrorBuilder error = cx.error(diag::ReshapeUnsupported, refusal.why);
@@ -140,9 +154,7 @@ static ErrorBuilder report(TypingContext &cx, const ReshapeRefusal &refusal) {
                                     : diag::AccidentalRejectBare,
                                 cx.name(), refusal.why);
   error.mark(0);
-  Sharding sound = cx.sharding(0); // Sets pass, whatever their kind.
-  sound.dims.assign(cx.resultShape().size(), {});
-  error.sound(refusal.sound.value_or(sound));
+  error.sound(refusal.sound ? *refusal.sound : withoutAccident(cx));
   return error;
 }
 
@@ -154,7 +166,7 @@ static FailureOr<Sharding> reshapeSharding(TypingContext &cx) {
       withoutOnes(cx.shape(0)) == withoutOnes(p.newSizes) && cx.olderJax())
     return refuseSets(cx, diag::SpecIteration, 0); // reshape/reduction.3
   ReshapeOutcome outcome =
-      inferReshape(cx, p.newSizes, p.dimensions.has_value());
+      inferReshape(cx, cx.sharding(0), p.newSizes, p.dimensions.has_value());
   if (auto *refusal = std::get_if<ReshapeRefusal>(&outcome))
     return report(cx, *refusal);
   return std::get<Sharding>(std::move(outcome));

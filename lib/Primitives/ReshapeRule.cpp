@@ -103,8 +103,9 @@ namespace {
 /// The computation of one reshape's sharding.
 class ReshapeRule {
 public:
-  ReshapeRule(TypingContext &cx, ArrayRef<int64_t> newSizes, bool reorders)
-      : cx_(cx), s_(cx.sharding(0)), mesh_(cx.context().meshOrEmpty(s_.mesh)),
+  ReshapeRule(TypingContext &cx, const Sharding &from,
+              ArrayRef<int64_t> newSizes, bool reorders)
+      : cx_(cx), s_(from), mesh_(cx.context().meshOrEmpty(s_.mesh)),
         shape_(cx.shape(0)), newSizes_(newSizes), reorders_(reorders) {
     for (unsigned d = 0; d < shape_.size(); ++d)
       if (shape_[d] != 1)
@@ -307,8 +308,8 @@ ReshapeOutcome ReshapeRule::layOut(ArrayRef<AxisList> entries, bool merged) {
   return r;
 }
 
-ReshapeOutcome shardtype::inferReshape(TypingContext &cx,
+ReshapeOutcome shardtype::inferReshape(TypingContext &cx, const Sharding &from,
                                        ArrayRef<int64_t> newSizes,
                                        bool reorders) {
-  return ReshapeRule(cx, newSizes, reorders).run();
+  return ReshapeRule(cx, from, newSizes, reorders).run();
 }

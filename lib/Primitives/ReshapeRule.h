@@ -18,10 +18,11 @@ struct ReshapeRefusal {
 };
 using ReshapeOutcome = std::variant<Sharding, ReshapeRefusal>;
 
-/// The result's sharding without a sharding parameter, or why there is none.
-/// `reorders`: the reshape has `dimensions`. The operand's sets pass.
-ReshapeOutcome inferReshape(TypingContext &cx, ArrayRef<int64_t> newSizes,
-                            bool reorders);
+/// The result's sharding without a sharding parameter, for an operand placed as
+/// `from`, or why there is none. `reorders`: the reshape has `dimensions`. The
+/// operand's sets pass.
+ReshapeOutcome inferReshape(TypingContext &cx, const Sharding &from,
+                            ArrayRef<int64_t> newSizes, bool reorders);
 
 /// The sizes that are not 1.
 SmallVector<int64_t, 6> withoutOnes(ArrayRef<int64_t> sizes);

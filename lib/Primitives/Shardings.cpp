@@ -56,17 +56,22 @@ static LogicalResult onlyArrays(TypingContext &cx) {
 /// What partial results can become.
 static LogicalResult checkKinds(TypingContext &cx, const Sharding &to) {
   const Sharding &from = cx.sharding(0);
-  std::optional<diag::Code> refused = refusedReshard(cx.context(), from, to);
+  Context &types = cx.context();
+  std::optional<diag::Code> refused = refusedReshard(types, from, to);
   if (!refused)
     return success();
-  if (*refused == diag::ReshardKind)
-    return cx.error(*refused, str(from.kind), str(to.kind))
-        .mark(0)
-        .markParam("dst_sharding");
-  AxisSet more = to.unreduced - onMesh(cx.context(), from, to.mesh).unreduced;
-  return cx.error(*refused, str(to.kind), str(cx.context(), to.mesh, more))
-      .mark(0)
-      .markParam("dst_sharding");
+  AxisSet more = to.unreduced - onMesh(types, from, to.mesh).unreduced;
+  ErrorBuilder error =
+      *refused == diag::ReshardKind
+          ? cx.error(*refused, str(from.kind), str(to.kind))
+          : cx.error(*refused, str(to.kind), str(types, to.mesh, more));
+  error.mark(0).markParam("dst_sharding");
+  // reshard/reduction.3: what is partial over axes of size 1 is complete.
+  if (!refusedReshard(types, dropUnitAxes(types, from),
+                      dropUnitAxes(types, to)) &&
+      !checkDivisible(types, to, cx.shape(0)))
+    error.soundTypes(types.withSharding(cx.operandId(0), to));
+  return error;
 }
 
 /// reshard/type.3: of JAX's own reshards only the mesh counts: they keep the

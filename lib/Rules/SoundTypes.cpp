@@ -3,13 +3,13 @@
 //
 // Two kinds of refusal are never about the program, whatever the primitive:
 //
-// * Only axes or dims of size 1 are in the way. Such an axis holds all of a
-// dim,
-//   and a sum over it is complete, so the equation means what it means without
-//   these axes; if the row takes it so, those results are sound.
-// * All operands are replicated (but for such axes), and no parameter asks for
-// a
-//   sharding. Every device can compute the whole result by itself.
+// - Only axes or dims of size 1 are in the way (sound/type.1). Such an axis
+//   holds all of a dim, and a sum over it is complete, so the equation means
+//   what it means without these axes; if the row takes it so, those results
+//   are sound.
+// - All operands are replicated (but for such axes), and no parameter asks for
+//   a sharding (sound/type.2). Every device can compute the whole result by
+//   itself.
 //
 // A rule that knows a better type has said so already (ErrorBuilder::sound).
 // What is refused for its shapes or dtypes is refused in both trials, too.

@@ -335,6 +335,17 @@ static LogicalResult checkResultMesh(TypingContext &cx,
                   shortMesh(cx.context(), context));
 }
 
+/// The memory rule, ahead of its turn: types that are offered are in that
+/// space. What it says is kept for later.
+static FailureOr<MemorySpace> memoryAhead(TypingContext &cx,
+                                          const Standard &rules,
+                                          std::vector<Diagnostic> &said) {
+  FailureOr<MemorySpace> memory = rules.memory(cx);
+  if (failed(memory))
+    std::swap(said, cx.diagnostics());
+  return memory;
+}
+
 LogicalResult TypingContext::runStandard(const Standard &rules) {
   if (numResults() != 1)
     return error(diag::ResultCount, name(), 1, numResults());
@@ -354,6 +365,10 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
     return failure();
   resultDType_ = *dtype;
   resultWeak_ = rules.weak(*this);
+  std::vector<Diagnostic> ofMemory;
+  FailureOr<MemorySpace> memory = memoryAhead(*this, rules, ofMemory);
+  if (succeeded(memory))
+    resultMemory_ = *memory;
   haveShape_ = true;
 
   FailureOr<MeshId> mesh = operandMesh();
@@ -372,10 +387,11 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
   }
   if (failed(typeManual(rules.varying, rules.reduction)))
     return failure();
-  FailureOr<MemorySpace> memory = rules.memory(*this);
-  if (failed(memory))
+  if (failed(memory)) {
+    std::move(ofMemory.begin(), ofMemory.end(),
+              std::back_inserter(diagnostics_));
     return failure();
-  resultMemory_ = *memory;
+  }
   FailureOr<TypeId> type =
       makeType(resultShape_, resultDType_, sharding, resultWeak_, *memory);
   if (failed(type) || failed(checkResultMesh(*this, sharding)))
