@@ -51,6 +51,7 @@ public:
 private:
   void params(const std::vector<PrintedParam> &params);
   void param(const PrintedParam &param);
+  void value(const PrintedParam &param);
   void operand(unsigned index);
   void type(TypeId type);
   void addDims(size_t begin, StringRef text);
@@ -115,8 +116,19 @@ void EqnPrinter::operand(unsigned index) {
     type(known);
 }
 
+/// A parameter that is longer (a kernel's grid, a table) says nothing to
+/// people.
+static constexpr size_t MaxParamBytes = 400;
+
 void EqnPrinter::param(const PrintedParam &param) {
   out_.text += param.key + "=";
+  size_t begin = out_.text.size();
+  value(param);
+  if (out_.text.size() - begin > MaxParamBytes)
+    out_.text.replace(begin, std::string::npos, "...");
+}
+
+void EqnPrinter::value(const PrintedParam &param) {
   switch (param.kind) {
   case PrintedParam::Text:
     out_.text += param.text;
