@@ -169,6 +169,7 @@ class Writer:
 
   def __init__(self, name, way=recorder.by_abstract_eval, meshes=MESHES):
     self.name, self.way, self.meshes = name, way, meshes
+    self.traced, self.many = False, (_MANY, _FEW, _ALWAYS)
     self.lines, self.lists, self.messages, self.done = [], {}, {}, set()
     self.count = self.accepted = 0
 
@@ -188,8 +189,8 @@ class Writer:
       return
     shown = {k: recorder._print(k, params[k], abstract) for k in sorted(params)}
     sizes = [len(l) for l in lists]
-    everything = combos is None
-    if everything:
+    everything = combos is None and not self.traced
+    if combos is None:
       combos = itertools.product(*map(range, sizes))
     table, verdicts, gaps, at, last = {}, [], [], [], -1
     head = json.dumps([mesh, name, shown])
@@ -198,9 +199,12 @@ class Writer:
       case = (head, tuple(operands))
       if not everything and case in self.done:
         continue
+      # Whole programs are typed for values on the mesh only.
+      if self.traced and any(t.startswith(("np:", "~")) for t in operands):
+        continue
       self.done.add(case)
-      verdict, err = recorder.judge(lookup(name), operands, params, abstract,
-                                    self.way)
+      verdict, err = recorder.judge(None if self.traced else lookup(name), operands,
+                                    params, abstract, self.way)
       if err is not None:
         text = (str(err).splitlines() or [""])[0][:160]
         self.messages.setdefault((verdict, name), text)
@@ -244,13 +248,14 @@ _MANY, _FEW, _ALWAYS = (2600, 800, 150), (100, 100, 30), 60
 
 def _base(w, name, f, first):
   """Without a sharding parameter, on every mesh."""
+  many, few, always = w.many
   for mesh in w.meshes:
-    whole, most, drawn = _MANY if mesh in LARGE else _FEW
+    whole, most, drawn = many if mesh in LARGE else few
     drawn = max(4, int(drawn * f.share))
-    most = whole if first else max(_ALWAYS, int(most * f.share))
-    if first and len(f.operands) == 1:
+    most = whole if first else max(always, int(most * f.share))
+    if first and len(f.operands) == 1 and not w.traced:
       drawn = 1000  # a first form of one operand has them all
-    elif first:
+    elif first and not w.traced:
       drawn *= 4
     params = {**f.params, f.out[0]: None} if f.out else f.params
     if not f.operands:
@@ -311,6 +316,8 @@ def record(module, way=recorder.by_abstract_eval, older=False):
   """The Writer of one module of descriptions, filled; older: as for JAX 0.11."""
   w = Writer(module.__name__.rpartition(".")[2], way,
              _OLDER_MESHES if older else MESHES)
+  if hasattr(module, "way"):
+    w.way, w.traced, w.many = module.way, True, module.COUNTS
   for name, forms in module.describe().items():
     if older and name not in OLDER:
       continue

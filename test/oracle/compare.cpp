@@ -5,7 +5,7 @@
 // the result types, or the class and id of the refusal, must be JAX's. The
 // format of the files and how to run this stand in README.md beside it.
 #include "Expectations.h"
-#include "MatrixFile.h"
+#include "Retyped.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 
@@ -31,8 +31,8 @@ struct Counts {
 class Comparison {
 public:
   Comparison(const Options &options, Expectations &expectations)
-      : options_(options), expectations_(expectations), rows_(allPrimitives()) {
-  }
+      : options_(options), expectations_(expectations), rows_(allPrimitives()),
+        retyped_(SHARDTYPE_SOURCE_DIR "/test/oracle/bodies", rows_) {}
 
   /// False: the file cannot be used, which is reported.
   bool file(StringRef path);
@@ -41,7 +41,8 @@ public:
 
 private:
   void group(StringRef family, const Group &group);
-  void one(StringRef family, Situation &situation, const Case &c);
+  void one(StringRef family, StringRef primitive, const Case &c,
+           const Outcome &outcome, llvm::function_ref<std::string()> text);
   bool wanted(StringRef primitive) const {
     return options_.primitives.empty() ||
            llvm::is_contained(options_.primitives, primitive);
@@ -50,6 +51,7 @@ private:
   const Options &options_;
   Expectations &expectations_;
   PrimitiveSet rows_;
+  Retyped retyped_;
   std::map<std::string, Counts> counts_;
   unsigned printed_ = 0;
 };
@@ -100,23 +102,30 @@ void Comparison::group(StringRef family, const Group &group) {
     counts.noRule += group.cases.size();
     return;
   }
+  if (Retyped::isOne(group)) {
+    for (const Case &c : group.cases)
+      one(family, group.primitive, c, retyped_.judge(group, c),
+          [&] { return Retyped::text(group, c); });
+    return;
+  }
   Situation situation(*row, group.mesh, group.params, group.cases);
   situation.setJax(options_.jax);
   for (const Case &c : group.cases)
-    one(family, situation, c);
+    one(family, group.primitive, c, situation.judge(c),
+        [&] { return situation.text(c); });
 }
 
-void Comparison::one(StringRef family, Situation &situation, const Case &c) {
-  StringRef primitive = situation.name();
+void Comparison::one(StringRef family, StringRef primitive, const Case &c,
+                     const Outcome &outcome,
+                     llvm::function_ref<std::string()> text) {
   Counts &counts = counts_[primitive.str()];
-  Outcome outcome = situation.judge(c);
   ++counts.cases;
   counts.accepted += c.error.empty();
   if (outcome.agrees) {
     ++counts.agree;
     return;
   }
-  std::string key = situation.text(c) + " -> " + c.expected();
+  std::string key = text() + " -> " + c.expected();
   if (expectations_.isDeliberate(family, primitive, key)) {
     ++counts.deliberate;
     return;
@@ -124,8 +133,8 @@ void Comparison::one(StringRef family, Situation &situation, const Case &c) {
   ++counts.differ;
   if (printed_++ >= options_.atMost)
     return;
-  llvm::outs() << situation.text(c) << "\n  JAX   " << c.expected()
-               << "\n  ours  " << outcome.ours << '\n';
+  llvm::outs() << text() << "\n  JAX   " << c.expected() << "\n  ours  "
+               << outcome.ours << '\n';
 }
 
 std::string row(const std::string &name, const Counts &c) {

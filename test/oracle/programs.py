@@ -115,12 +115,12 @@ def verdicts():
   return "".join(lines), (len(lines), accepted)
 
 
-def exports():
+def exports(functions):
   """{program: text of its unsharded trace in the exchange format}."""
   sys.path.insert(0, str(HERE.parent.parent / "python"))
   import shardtype  # pylint: disable=import-outside-toplevel
   out = {}
-  for name, (fn, arguments) in load().items():
+  for name, (fn, arguments) in functions.items():
     args = [_plain(text) for text in arguments]
     exported = shardtype.export(fn, *args, mode="plain", root=str(HERE))
     if exported.warnings:
@@ -134,29 +134,25 @@ def _plain(text):
   return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
-def export_path(name):
-  return HERE / "programs" / f"{name}.json"
-
-
-def write_exports(texts):
-  """Writes programs/NAME.json and removes files of programs that are gone."""
-  folder = HERE / "programs"
+def write_exports(texts, folder):
+  """Writes FOLDER/NAME.json and removes files of programs that are gone."""
+  folder = HERE / folder
   folder.mkdir(exist_ok=True)
   for old in folder.glob("*.json"):
     if old.stem not in texts:
       old.unlink()
   for name, text in texts.items():
-    export_path(name).write_text(text)
+    (folder / f"{name}.json").write_text(text)
 
 
-def export_differences(texts):
+def export_differences(texts, folder):
   """Names whose recorded trace differs. Who wrote the file (the release of
   Python and of the exporter) is not compared."""
   def content(text):
     data = json.loads(text)
     del data["producer"]
     return data
-  recorded = {p.stem: p.read_text() for p in (HERE / "programs").glob("*.json")}
+  recorded = {p.stem: p.read_text() for p in (HERE / folder).glob("*.json")}
   names = sorted(set(recorded) | set(texts))
   return [n for n in names if n not in recorded or n not in texts
           or content(recorded[n]) != content(texts[n])]

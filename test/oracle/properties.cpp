@@ -1,24 +1,27 @@
 // properties.cpp - what holds for recorded verdicts of any primitive.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// oracle_properties refusals|derived [--expect LIST] FILE...
+// oracle_properties refusals|derived [--update] LIST FILE...
 //
 // `refusals`: JAX refuses some equations only because of axes of size 1, and
 // some although all operands are replicated. Whether a refusal is one of these
 // is found here without the engine's help: the equation is typed without the
 // axes of size 1, on a smaller mesh, or without any mesh. Our diagnostic of
 // each must carry the type found so. Which refusals of JAX there are is the
-// list.
+// list: `replicated` or `size 1`, and JAX's error.
 //
 // `derived`: the sharding rule that a primitive's dimension map implies,
-// against what JAX answered. How often they differ is the list.
+// against what JAX answered. The list says of each way to differ how often:
+// `same`; `refused` by JAX alone, with its error; `accepted` by JAX alone, with
+// what the map has against it; `other` types, with what tells them apart.
 //
-// The list goes to the output, or is compared with a file.
-#include "MatrixFile.h"
+// The list is compared with the file LIST, or that is rewritten (Listing.h).
+#include "Listing.h"
+#include "Retyped.h"
+#include "WithoutUnits.h"
 #include "shardtype/Rules/Derive.h"
 #include "shardtype/Rules/Helpers.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace shardtype;
 using namespace shardtype::oracle;
@@ -26,113 +29,41 @@ namespace json = llvm::json;
 
 namespace {
 
-/// The texts of a mesh and of types with axes of size 1 left out.
-class WithoutUnits {
-public:
-  explicit WithoutUnits(StringRef mesh) {
-    SmallVector<StringRef, 4> axes;
-    mesh.split(axes, ',', -1, /*KeepEmpty=*/false);
-    for (StringRef axis : axes) {
-      auto [name, rest] = axis.split('=');
-      if (rest.split(':').first == "1")
-        units_.insert(name);
-      else
-        mesh_ += (mesh_.empty() ? "" : ",") + axis.str();
-    }
-  }
-  bool any() const { return !units_.empty(); }
-  const std::string &mesh() const { return mesh_; }
-  bool occurIn(StringRef param) const {
-    for (const auto &unit : units_)
-      if (param.contains(("'" + unit.first() + "'").str()))
-        return true;
-    return false;
-  }
-  /// `f32[8@(X,Y)]{U:Y}` without Y: `f32[8@X]`.
-  std::string type(StringRef text) const {
-    if (!text.contains('[') || text.starts_with("Ref"))
-      return text.str();
-    auto [head, tail] = text.split(']');
-    auto [front, body] = head.split('[');
-    std::string out = front.str() + "[";
-    for (StringRef rest = body; !rest.empty();) {
-      size_t size = rest.find_first_of(",@");
-      out += rest.take_front(size).str();
-      rest = size == StringRef::npos ? StringRef() : rest.drop_front(size);
-      if (rest.consume_front("@"))
-        if (std::string kept = axes(rest); !kept.empty())
-          out += "@" + kept;
-      if (rest.consume_front(","))
-        out += ",";
-    }
-    return out + "]" + sets(tail);
-  }
-
-private:
-  /// Takes one axis or a tuple of them off the text.
-  std::string axes(StringRef &rest) const {
-    bool tuple = rest.consume_front("(");
-    size_t end = rest.find_first_of(tuple ? ")" : ",)}");
-    StringRef names = rest.take_front(end);
-    rest = rest.drop_front(names.size());
-    if (tuple)
-      rest.consume_front(")");
-    SmallVector<StringRef, 4> kept;
-    names.split(kept, ',');
-    llvm::erase_if(kept, [&](StringRef n) { return units_.contains(n); });
-    if (kept.size() == 1)
-      return kept[0].str();
-    return kept.empty() ? "" : "(" + llvm::join(kept, ",") + ")";
-  }
-  /// `{U_max:(X,Y), R:Z}`.
-  std::string sets(StringRef text) const {
-    std::string out;
-    if (!text.consume_front("{"))
-      return out;
-    while (!text.empty() && !text.starts_with("}")) {
-      size_t colon = text.find(':');
-      std::string name = text.take_front(colon).str();
-      text = text.drop_front(colon + 1);
-      if (std::string kept = axes(text); !kept.empty())
-        out += (out.empty() ? "" : ", ") + name + ":" + kept;
-      text.consume_front(", ");
-    }
-    return out.empty() ? out : "{" + out + "}";
-  }
-
-  llvm::StringSet<> units_;
-  std::string mesh_;
-};
-
 bool isPlain(StringRef type) {
   return !type.contains('@') && !type.contains('{');
 }
 
+/// A primitive's map for operands of some shapes, and the results' shapes.
+struct Mapped {
+  DimMap map;
+  std::vector<Shape> shapes;
+};
+
 class Properties {
 public:
   explicit Properties(bool derived)
-      : derived_(derived), rows_(allPrimitives()) {}
+      : derived_(derived), rows_(allPrimitives()),
+        retyped_(SHARDTYPE_SOURCE_DIR "/test/oracle/bodies", rows_) {}
   bool file(StringRef path);
-  std::string list() const;
+  const Listing &listing() const { return listing_; }
   unsigned broken() const { return broken_; }
 
 private:
   void group(const Group &group);
   void refusals(const Primitive &row, const Group &group);
+  void bodies(const Group &group);
   void refusal(Situation &situation, Situation &other, const Group &group,
                const Case &c, ArrayRef<std::string> operands, StringRef why);
+  void reportBroken(const std::string &text, StringRef why,
+                    ArrayRef<std::string> sound, ArrayRef<std::string> ours);
   void derive(const Primitive &row, const Group &group);
   void derived(Situation &situation, const Group &group, const Case &c,
-               const DimMap &map);
+               const Mapped &mapped);
 
   bool derived_;
   PrimitiveSet rows_;
-  std::map<std::string, unsigned> refused_;
-  struct Counts {
-    unsigned same = 0, refused = 0, accepted = 0, other = 0;
-    std::string example;
-  };
-  std::map<std::string, Counts> counts_;
+  Retyped retyped_;
+  Listing listing_;
   unsigned broken_ = 0;
 };
 
@@ -152,13 +83,26 @@ void Properties::group(const Group &group) {
   const Primitive *row = rows_.find(group.primitive);
   if (!row || group.mesh.empty())
     return;
-  if (derived_)
+  if (Retyped::isOne(group)) {
+    if (!derived_)
+      bodies(group);
+  } else if (derived_) {
     derive(*row, group);
-  else
+  } else {
     refusals(*row, group);
+  }
 }
 
 //===--- Refusals ---------------------------------------------------------===//
+
+void Properties::reportBroken(const std::string &text, StringRef why,
+                              ArrayRef<std::string> sound,
+                              ArrayRef<std::string> ours) {
+  if (++broken_ <= 20)
+    llvm::outs() << text << "\n  refused by JAX, " << why << "\n  sound "
+                 << llvm::join(sound, ", ") << "\n  ours  "
+                 << llvm::join(ours, ", ") << '\n';
+}
 
 /// One refusal of JAX whose equation `other`, without what is in the way,
 /// takes.
@@ -175,11 +119,15 @@ void Properties::refusal(Situation &situation, Situation &other,
   });
   if (wanted.empty())
     return;
-  ++refused_[group.primitive + "; " + why.str() + "; " + c.error];
+  listing_.add(why, c.error, group.primitive,
+               [&] { return situation.text(c); });
   std::vector<std::string> ours;
   bool fits = false;
   situation.run(c.operands, count, [&](TypingContext &cx, bool accepted) {
-    fits = !accepted && cx.diagnostics().front().wanted.valid();
+    auto first = llvm::find_if(cx.diagnostics(), [](const Diagnostic &d) {
+      return d.level == Level::Error; // Not what is only warned of.
+    });
+    fits = !accepted && first->wanted.valid();
     for (const Typed &result : cx.results())
       ours.push_back(result.type.valid()
                          ? units.type(str(cx.context(), result.type))
@@ -187,11 +135,9 @@ void Properties::refusal(Situation &situation, Situation &other,
   });
   if (fits && ours == wanted)
     return;
-  if (++broken_ <= 20)
-    llvm::outs() << situation.text(c) << "\n  refused by JAX, " << why
-                 << "\n  sound " << llvm::join(wanted, ", ") << "\n  ours  "
-                 << llvm::join(ours, ", ") << (fits ? "" : " (not offered)")
-                 << '\n';
+  if (!fits)
+    ours.push_back("(not offered)");
+  reportBroken(situation.text(c), why, wanted, ours);
 }
 
 void Properties::refusals(const Primitive &row, const Group &group) {
@@ -217,49 +163,136 @@ void Properties::refusals(const Primitive &row, const Group &group) {
         if (StringRef(text).starts_with("np:"))
           text.erase(0, 3);
       refusal(situation, noMesh, group, c, operands,
-              operands == c.operands ? "replicated" : "size 1");
+              llvm::all_of(c.operands, isPlain) ? "replicated" : "size 1");
     } else if (units.any() && !unitParams) {
       refusal(situation, smaller, group, c, operands, "size 1");
     }
   }
 }
 
+/// The same for primitives that have bodies.
+void Properties::bodies(const Group &group) {
+  WithoutUnits units(group.mesh);
+  for (const Case &c : group.cases) {
+    if (c.error.empty())
+      continue;
+    std::vector<std::string> operands;
+    for (const std::string &text : c.operands)
+      operands.push_back(units.type(text));
+    bool plain = llvm::all_of(operands, isPlain);
+    if (!plain && !units.any())
+      continue;
+    std::optional<Retyped::Results> wanted =
+        retyped_.run(group, plain ? StringRef() : units.mesh(), operands);
+    if (!wanted || !wanted->accepted)
+      continue;
+    StringRef why = llvm::all_of(c.operands, isPlain) ? "replicated" : "size 1";
+    listing_.add(why, c.error, group.primitive,
+                 [&] { return Retyped::text(group, c); });
+    std::optional<Retyped::Results> ours =
+        retyped_.run(group, group.mesh, c.operands);
+    for (std::string &text : ours->types)
+      text = units.type(text);
+    if (ours->types != wanted->types)
+      reportBroken(Retyped::text(group, c), why, wanted->types, ours->types);
+  }
+}
+
 //===--- Derived rules ----------------------------------------------------===//
 
+/// What a map has against operands.
+StringRef nameOf(Refusal::Kind kind) {
+  switch (kind) {
+  case Refusal::Differs:
+    return "placed apart";
+  case Refusal::Twice:
+    return "an axis twice";
+  case Refusal::Whole:
+    return "must be whole";
+  case Refusal::Uneven:
+    return "cut apart";
+  case Refusal::Unreduced:
+    return "partial sums";
+  case Refusal::Reduced:
+    return "reduced apart";
+  }
+  return "";
+}
+
+/// What tells JAX's results from those of the map; empty: nothing.
+StringRef difference(TypingContext &cx, const Derived &ours) {
+  for (unsigned i = 0; i < cx.results().size(); ++i) {
+    const Type &type = cx.context().type(cx.results()[i].type);
+    if (!type.isArray())
+      return "no array";
+    Sharding theirs = type.sharding;
+    theirs.mesh = ours.results[i].mesh;
+    if (theirs.dims != ours.results[i].dims)
+      return "entries";
+    if (theirs != ours.results[i])
+      return "sets";
+  }
+  return "";
+}
+
+/// The kind and key of one verdict in the list.
+std::pair<StringRef, std::string> waysToDiffer(TypingContext &cx, bool accepted,
+                                               const Case &c,
+                                               const Mapped &mapped) {
+  SmallVector<const Sharding *, 4> operands;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    operands.push_back(&cx.sharding(i));
+  LinearGroups linear = groupsOf(cx.primitive().linearity, operands.size());
+  Derived ours =
+      derive(cx.context(), mapped.map, linear, operands, cx.ruleMesh());
+  std::string against = ours.refusal ? nameOf(ours.refusal->kind).str() : "";
+  for (unsigned i = 0; i < ours.results.size() && against.empty(); ++i)
+    if (checkDivisible(cx.context(), ours.results[i], mapped.shapes[i]))
+      against = "does not divide";
+  if (!against.empty())
+    return accepted ? std::pair(StringRef("accepted"), against)
+                    : std::pair(StringRef("same"), std::string("refused"));
+  if (!accepted)
+    return {"refused", c.error};
+  StringRef what = difference(cx, ours);
+  return what.empty() ? std::pair(StringRef("same"), std::string("accepted"))
+                      : std::pair(StringRef("other"), what.str());
+}
+
 void Properties::derived(Situation &situation, const Group &group,
-                         const Case &c, const DimMap &map) {
-  bool plain =
-      llvm::none_of(c.operands, [](StringRef t) { return t.contains('{'); });
-  Counts &counts =
-      counts_[group.primitive + (plain ? "; partitions" : "; sets")];
-  situation.run(
-      c.operands, situation.numResults(c),
-      [&](TypingContext &cx, bool accepted) {
-        SmallVector<const Sharding *, 4> operands;
-        for (unsigned i = 0; i < cx.numOperands(); ++i)
-          operands.push_back(&cx.sharding(i));
-        LinearGroups linear =
-            groupsOf(cx.primitive().linearity, operands.size());
-        Derived ours = shardtype::derive(cx.context(), map, linear, operands,
-                                         cx.ruleMesh());
-        bool fits = !ours.refusal;
-        for (unsigned i = 0; fits && i < ours.results.size() && accepted &&
-                             i < cx.results().size();
-             ++i)
-          fits = !checkDivisible(cx.context(), ours.results[i],
-                                 cx.context().type(cx.results()[i].type).shape);
-        bool same = accepted == fits;
-        for (unsigned i = 0; same && accepted && i < cx.results().size(); ++i) {
-          Sharding theirs = cx.context().type(cx.results()[i].type).sharding;
-          theirs.mesh = ours.results[i].mesh;
-          same = theirs == ours.results[i];
-        }
-        ++(same               ? counts.same
-           : accepted != fits ? (accepted ? counts.accepted : counts.refused)
-                              : counts.other);
-        if (!same && counts.example.empty())
-          counts.example = situation.text(c) + " -> " + c.expected();
-      });
+                         const Case &c, const Mapped &mapped) {
+  situation.run(c.operands, situation.numResults(c),
+                [&](TypingContext &cx, bool accepted) {
+                  auto [kind, key] = waysToDiffer(cx, accepted, c, mapped);
+                  listing_.add(kind, key, group.primitive, [&] {
+                    return kind == "same"
+                               ? std::string()
+                               : situation.text(c) + " -> " + c.expected();
+                  });
+                });
+}
+
+/// The map of an equation that was typed without a mesh; nothing: it does not
+/// have the dims of operands and results that are arrays.
+std::optional<Mapped> mapOf(TypingContext &cx, const Primitive &row) {
+  Mapped mapped{row.dims(cx), {}};
+  auto has = [&](const DimMap::Dims &dims, TypeId id) {
+    const Type &type = cx.context().type(id);
+    return !type.isArray() || dims.size() == type.shape.size();
+  };
+  if (mapped.map.results.size() != cx.results().size() ||
+      mapped.map.operands.size() != cx.numOperands())
+    return std::nullopt;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    if (!has(mapped.map.operands[i], cx.operandId(i)))
+      return std::nullopt;
+  for (unsigned i = 0; i < cx.results().size(); ++i) {
+    TypeId id = cx.results()[i].type;
+    if (!has(mapped.map.results[i], id))
+      return std::nullopt;
+    mapped.shapes.push_back(cx.context().type(id).shape);
+  }
+  return mapped;
 }
 
 /// Where no sharding is asked for and the shapes fit. One mesh: what an axis is
@@ -270,7 +303,7 @@ void Properties::derive(const Primitive &row, const Group &group) {
     return;
   Situation situation(row, group.mesh, group.params, group.cases);
   Situation noMesh(row, "", group.params, group.cases);
-  std::map<std::string, std::optional<DimMap>> maps; // By shapes.
+  std::map<std::string, std::optional<Mapped>> maps; // By shapes.
   for (const Case &c : group.cases) {
     std::vector<std::string> shapes;
     for (StringRef text : c.operands) {
@@ -293,10 +326,14 @@ void Properties::derive(const Primitive &row, const Group &group) {
     if (isNew)
       noMesh.run(shapes, situation.numResults(c),
                  [&](TypingContext &cx, bool accepted) {
-                   if (accepted)
-                     at->second = row.dims(cx);
+                   if (!accepted)
+                     return;
+                   at->second = mapOf(cx, row);
+                   if (!at->second && ++broken_ <= 20)
+                     llvm::outs()
+                         << situation.text(c) << "\n  its map has other dims\n";
                  });
-    if (at->second && at->second->results.size() == situation.numResults(c))
+    if (at->second)
       derived(situation, group, c, *at->second);
   }
 }
@@ -324,63 +361,27 @@ bool Properties::file(StringRef path) {
   return true;
 }
 
-std::string Properties::list() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const auto &[key, count] : refused_)
-    os << key << "; " << count << '\n';
-  for (const auto &[key, c] : counts_) {
-    os << key << "; " << c.same << "; " << c.refused << "; " << c.accepted
-       << "; " << c.other;
-    if (!c.example.empty())
-      os << "; " << c.example;
-    os << '\n';
-  }
-  return text;
-}
-
-/// Lines that are comments aside, is the list that of the file?
-bool isExpected(StringRef path, const std::string &list) {
-  std::string why;
-  std::optional<std::string> text = readText(path, why);
-  if (!text)
-    return bad("'" + path + "': " + why);
-  SmallVector<StringRef, 0> lines, found;
-  StringRef(*text).split(lines, '\n', -1, /*KeepEmpty=*/false);
-  llvm::erase_if(lines, [](StringRef line) { return line.starts_with("#"); });
-  StringRef(list).split(found, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : found)
-    if (!llvm::is_contained(lines, line))
-      llvm::outs() << "not in " << path << ": " << line << '\n';
-  for (StringRef line : lines)
-    if (!llvm::is_contained(found, line))
-      llvm::outs() << "only in " << path << ": " << line << '\n';
-  return lines == found;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<std::string> files;
-  std::string expect, what = argc > 1 ? argv[1] : "";
-  for (int i = 2; i < argc; ++i)
-    if (StringRef(argv[i]) == "--expect" && i + 1 < argc)
-      expect = argv[++i];
-    else
-      files.push_back(argv[i]);
-  if ((what != "refusals" && what != "derived") || files.empty()) {
-    llvm::errs() << "usage: oracle_properties refusals|derived "
-                    "[--expect LIST] FILE...\n";
+  std::vector<std::string> files(argv + std::min(argc, 2), argv + argc);
+  std::string what = argc > 1 ? argv[1] : "";
+  bool update = !files.empty() && files.front() == "--update";
+  if (update)
+    files.erase(files.begin());
+  if ((what != "refusals" && what != "derived") || files.size() < 2) {
+    llvm::errs() << "usage: oracle_properties refusals|derived [--update] LIST "
+                    "FILE...\n";
     return 2;
   }
   Properties properties(what == "derived");
-  for (const std::string &path : files)
+  for (const std::string &path : ArrayRef(files).drop_front())
     if (!properties.file(path))
       return 2;
-  if (expect.empty())
-    llvm::outs() << properties.list();
-  bool ok = expect.empty() || isExpected(expect, properties.list());
+  const Listing &listing = properties.listing();
+  bool ok =
+      update ? listing.update(files.front()) : listing.compare(files.front());
   if (properties.broken())
-    llvm::outs() << properties.broken() << " refusals do not carry the type\n";
+    llvm::outs() << properties.broken() << " do not hold\n";
   return ok && properties.broken() == 0 ? 0 : 1;
 }

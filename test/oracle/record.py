@@ -30,7 +30,7 @@ FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "shapes", "linalg", "products", "opaque", "refs", "programs", "annotated",
             "steps")
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
-          "windows", "random", "sharding", "linalg", "rare")
+          "windows", "random", "sharding", "linalg", "rare", "bodies")
 ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)
 OLDER = tuple("jax-0.11." + name for name in (
     "elementwise", "reshaping", "reduction", "indexing", "random"))
@@ -102,16 +102,20 @@ def differences(name, text, at_most=20):
   return max(len(keys), 1)
 
 
-def traces(compare):
+def traces(family, compare):
   """Writes or compares the exported programs; the number of differences."""
   import programs  # pylint: disable=import-outside-toplevel
-  texts = programs.exports()
+  functions, folder = programs.load(), "programs"
+  if family == "matrix.bodies":
+    bodies = importlib.import_module("descriptions.bodies")
+    functions, folder = bodies.functions(), "bodies"
+  texts = programs.exports(functions)
   if not compare:
-    programs.write_exports(texts)
+    programs.write_exports(texts, folder)
     return 0
-  names = programs.export_differences(texts)
+  names = programs.export_differences(texts, folder)
   for name in names:
-    print(f"programs/{name}.json: the recorded trace is not JAX's")
+    print(f"{folder}/{name}.json: the recorded trace is not JAX's")
   return len(names)
 
 
@@ -174,8 +178,8 @@ def main(argv):
       wrong += differences(name, text)
     else:
       verdictfile.write(verdictfile.path_of(name), text)
-    if name == "programs":
-      wrong += traces(compare)
+    if name in ("programs", "matrix.bodies"):
+      wrong += traces(name, compare)
     if name in verdictfile.RECORDED:
       wrong += recordings(name, compare)
     print(f"{name}: {count} verdicts, {accepted} accepted, {len(text)} bytes, "
