@@ -340,9 +340,12 @@ static LogicalResult checkResultMesh(TypingContext &cx,
 static FailureOr<MemorySpace> memoryAhead(TypingContext &cx,
                                           const Standard &rules,
                                           std::vector<Diagnostic> &said) {
+  std::vector<Diagnostic> &all = cx.diagnostics();
+  size_t before = all.size();
   FailureOr<MemorySpace> memory = rules.memory(cx);
-  if (failed(memory))
-    std::swap(said, cx.diagnostics());
+  said.assign(std::make_move_iterator(all.begin() + before),
+              std::make_move_iterator(all.end()));
+  all.resize(before);
   return memory;
 }
 
