@@ -390,11 +390,9 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
   }
   if (failed(typeManual(rules.varying, rules.reduction)))
     return failure();
-  if (failed(memory)) {
-    std::move(ofMemory.begin(), ofMemory.end(),
-              std::back_inserter(diagnostics_));
+  std::move(ofMemory.begin(), ofMemory.end(), std::back_inserter(diagnostics_));
+  if (failed(memory))
     return failure();
-  }
   FailureOr<TypeId> type =
       makeType(resultShape_, resultDType_, sharding, resultWeak_, *memory);
   if (failed(type) || failed(checkResultMesh(*this, sharding)))
