@@ -71,7 +71,7 @@ TEST_CASE("reshape/sharding.9: accidents carry a type") {
   CHECK(beyond.results == "f32[8@X,1,1]{U:Y}");
   RuleOutcome leftover = reshape("X=1,Y=2,Z=2", "f32[4@(Y,Z,X)]", "(2, 2)");
   CHECK(leftover.code() == "rejected-by-assertion");
-  CHECK(leftover.results == "f32[2,2]");
+  CHECK(leftover.results == "f32[2@Y,2@Z]");
 }
 
 TEST_CASE("reshape/reduction.2: the sets asked for must be the operand's") {
