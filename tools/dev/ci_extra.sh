@@ -25,7 +25,8 @@ format() {
 }
 clang_build() {
   CC=clang-19 CXX=clang++-19 bash tools/dev/build.sh build-clang \
-    -DSHARDTYPE_WERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
+    -DSHARDTYPE_WERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 &&
     ctest --test-dir build-clang --output-on-failure -j "$(nproc)" -L quick
 }
 sanitizers() {
