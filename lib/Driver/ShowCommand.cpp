@@ -84,8 +84,7 @@ struct FoundValue {
 /// make, which the specs say. Of other values in it nothing says that.
 static void findInRegions(const CheckedProgram &checked, const VarNames &names,
                           StringRef value, InstanceId around,
-                          llvm::DenseSet<InstanceId> &seen,
-                          FoundValue &found) {
+                          llvm::DenseSet<InstanceId> &seen, FoundValue &found) {
   if (!seen.insert(around).second)
     return;
   const Program &program = *checked.program;
