@@ -16,7 +16,7 @@
 // Where nothing is re-typed, operands have their recorded types; results are
 // compared with the recorded ones, which stand (spec 01, 5.5).
 #include "Engine.h"
-#include "Findings.h"
+#include "Recorded.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Manual.h"
 
@@ -49,8 +49,10 @@ static bool isAutoExit(const Program &program, const Eqn &eqn) {
   if (program.name(eqn) != "reshard" || eqn.numOperands != 1)
     return false;
   const Context &cx = program.context();
-  ArrayRef<MeshConversion> out =
-      cx.meshOrEmpty(usersDestination(program, eqn)).conversions;
+  MeshId destination = usersDestination(program, eqn);
+  if (!destination.valid())
+    return false;
+  ArrayRef<MeshConversion> out = cx.mesh(destination).conversions;
   ArrayRef<MeshConversion> in =
       cx.meshOrEmpty(recordedMesh(program, eqn)).conversions;
   return in.size() == out.size() + 1 && in.drop_back() == out &&
@@ -64,10 +66,14 @@ Engine::Shared::Shared(const Program &program, const PrimitiveSet &primitives,
   Context &cx = program.context();
   for (const PrimitiveRef &used : program.primitives)
     rows.push_back(primitives.find(cx.str(used.name)));
-  if (meshes.fromRecording())
-    for (uint32_t i = 0; i < program.eqns.size(); ++i)
-      if (isAutoExit(program, program.eqns[i]))
-        autoExits.insert(EqnId(i));
+  if (!meshes.fromRecording())
+    return;
+  calls = knownCalls(program);
+  if (llvm::all_of(calls, [](const std::string &c) { return c.empty(); }))
+    calls.clear();
+  for (uint32_t i = 0; i < program.eqns.size(); ++i)
+    if (isAutoExit(program, program.eqns[i]))
+      autoExits.insert(EqnId(i));
 }
 
 Engine::Engine(const Program &program, const PrimitiveSet &primitives,
@@ -105,6 +111,9 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   state.known = true;
   state.ownMesh = info.hasContextMesh;
   state.derived = info.derived;
+  if (StringRef call = callOf(program_, info, shared_->calls);
+      !call.empty() && !info.derived.valid())
+    state.derived = context_.intern("{\"api\":\"" + call.str() + "\"}");
   if (info.hasContextMesh)
     state.mesh = meshes().rewrite(info.contextMesh);
   if (shared_->doubtsBackward && info.nameStack.valid())

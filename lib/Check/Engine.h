@@ -126,6 +126,7 @@ private:
     Meshes meshes;
     std::vector<const Primitive *> rows;
     llvm::DenseSet<EqnId> autoExits;
+    std::vector<std::string> calls; // By index in the file's `apis`.
     std::vector<InfoState> infos;
     std::vector<Val> literals;
     std::vector<bool> literalKnown;

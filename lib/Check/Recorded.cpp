@@ -99,3 +99,36 @@ std::vector<DiagNote> shardtype::unmarkedDerivatives(const Program &program) {
   }
   return notes;
 }
+
+std::vector<std::string> shardtype::knownCalls(const Program &program) {
+  std::vector<std::string> known;
+  std::string whole = program.extra;
+  for (const json::Value &value : listAt(whole, {"apis"})) {
+    const json::Object *api = value.getAsObject();
+    StringRef name = api ? api->getString("name").value_or("") : "";
+    bool method = api && api->getString("kind") == StringRef("method");
+    if (method && name == "repeat")
+      name = "jax.numpy.repeat";
+    bool is =
+        name == "jax.numpy.repeat" || (name == "jax.nn.one_hot" && !method);
+    known.push_back(is ? name.str() : "");
+  }
+  return known;
+}
+
+StringRef shardtype::callOf(const Program &program, const EqnInfo &info,
+                            ArrayRef<std::string> known) {
+  if (known.empty() || !info.extra.valid())
+    return "";
+  llvm::Expected<json::Value> value =
+      json::parse(program.context().str(info.extra));
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return "";
+  }
+  const json::Object *object = value->getAsObject();
+  std::optional<int64_t> at = object ? object->getInteger("api") : std::nullopt;
+  if (!at || *at < 0 || static_cast<size_t>(*at) >= known.size())
+    return "";
+  return known[*at];
+}

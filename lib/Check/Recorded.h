@@ -10,6 +10,12 @@ namespace shardtype {
 /// Reports each sharding that the recorder could not build
 /// (structure/record.1).
 void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
+/// The user's calls that rules have to know of, by their index in the table
+/// `apis` (structure/record.4); empty for all others.
+std::vector<std::string> knownCalls(const Program &program);
+/// Which of them an equation comes from; empty: none.
+StringRef callOf(const Program &program, const EqnInfo &info,
+                 ArrayRef<std::string> known);
 /// Why derivatives were traced as JAX does it, once a line of source
 /// (structure/record.2).
 std::vector<DiagNote> unmarkedDerivatives(const Program &program);

@@ -33,8 +33,16 @@ static bool mapDims(const Program &program, const Eqn &eqn,
   return true;
 }
 
+/// Is a sharding given, by somebody else than JAX when it was recorded?
+static bool isPlaced(const Program &program, const Eqn &eqn, StringRef key) {
+  ValueId id = program.param(eqn.params, key);
+  return id.valid() && program.value(id).kind == Value::Sharding &&
+         program.value(id).by != Value::Jax;
+}
+
 /// Nothing if the body is no `jnp.where`, or one that was traced with
-/// shardings, where the reshards are equations.
+/// shardings, where the reshards are equations. In a recording they are too,
+/// but JAX wrote them for no sharding.
 static std::optional<WhereBody>
 whereBody(const TypingContext &cx, const Program &program, const Jaxpr &jaxpr) {
   if (jaxpr.numInputs != 3 || jaxpr.numEqns == 0 || jaxpr.outs.size() != 1)
@@ -49,15 +57,15 @@ whereBody(const TypingContext &cx, const Program &program, const Jaxpr &jaxpr) {
   for (uint32_t i = 0; i + 1 < jaxpr.numEqns; ++i) {
     const Eqn &eqn = program.eqn(jaxpr.eqn(i));
     StringRef name = program.name(eqn);
-    ValueId sharding = program.param(eqn.params, "sharding");
     if (eqn.numOperands == 0 || eqn.numResults != 1)
       return std::nullopt;
     Atom from = program.operandsOf(eqn)[0];
     auto input = from.isLiteral() ? inputOf.end() : inputOf.find(from.var());
     bool broadcasts = name == "broadcast_in_dim";
-    if ((!broadcasts && name != "convert_element_type" && name != "ne") ||
-        (sharding.valid() && program.value(sharding).kind == Value::Sharding) ||
-        input == inputOf.end() ||
+    bool known = broadcasts || name == "convert_element_type" || name == "ne" ||
+                 name == "reshard";
+    if (!known || isPlaced(program, eqn, "sharding") ||
+        isPlaced(program, eqn, "dst_sharding") || input == inputOf.end() ||
         (broadcasts && !mapDims(program, eqn, body.dims[input->second])))
       return std::nullopt;
     unsigned which = input->second;

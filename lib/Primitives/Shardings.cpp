@@ -266,12 +266,19 @@ static void warnIndivisible(TypingContext &cx, const PartitionSpec &spec,
 static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
                                    MeshId id) {
   const Mesh mesh = cx.context().meshOrEmpty(id);
+  bool isOneHot = cx.derived() == R"({"api":"jax.nn.one_hot"})";
   for (const SpecEntry &entry : spec.partitions)
     for (StringId name : entry.axes) {
       std::optional<unsigned> at = mesh.find(name);
       if (!at)
         return reportSpecError(cx, {SpecError::UnknownAxis, name}, spec, id,
                                cx.operand(0).rank())
+            .markParam("sharding");
+      if (isOneHot && mesh.axes[*at].type == AxisType::Auto)
+        // constraint/auto.4
+        return cx
+            .error(diag::SpecAxisType, cx.context().str(name),
+                   str(cx.context(), spec), str(mesh.axes[*at].type))
             .markParam("sharding");
       if (mesh.axes[*at].type != AxisType::Auto)
         return cx

@@ -214,7 +214,33 @@ static FailureOr<std::optional<Sharding>> askedBroadcast(TypingContext &cx) {
   return asked;
 }
 
+/// broadcast_in_dim/sharding.4: the dim in front of the new one is repeated.
+static LogicalResult refuseRepeat(TypingContext &cx) {
+  const auto &p = cx.params<BroadcastInDim>();
+  unsigned rank = cx.resultShape().size(), added = 0;
+  while (added < rank && llvm::is_contained(p.broadcastDimensions, added))
+    ++added;
+  if (added == 0 || added == rank || cx.operandTyped(0).open)
+    return success();
+  unsigned repeated = added - 1; // As broadcast_dimensions count up.
+  if (repeated >= cx.sharding(0).dims.size() ||
+      cx.sharding(0).dims[repeated].empty())
+    return success();
+  Sharding whole = cx.sharding(0);
+  whole.dims[repeated].clear();
+  return cx
+      .error(diag::ParamInvalid, "out_sharding",
+             "jnp.repeat wants one, for the dim that it repeats, dim " +
+                 std::to_string(repeated) + ", is sharded over " +
+                 cx.arg(cx.sharding(0).dims[repeated]))
+      .mark(0, static_cast<int>(repeated))
+      .fixOperand(0, whole);
+}
+
 static FailureOr<Sharding> broadcastSharding(TypingContext &cx) {
+  if (cx.derived() == R"({"api":"jax.numpy.repeat"})" &&
+      failed(refuseRepeat(cx)))
+    return failure();
   FailureOr<std::optional<Sharding>> asked = askedBroadcast(cx);
   if (failed(asked))
     return failure();

@@ -58,6 +58,17 @@ static raw_ostream::Colors colorOf(Level level) {
   return level == Level::Warning ? raw_ostream::YELLOW : raw_ostream::CYAN;
 }
 
+/// What the verdict rests on, where that is not the rules alone.
+static std::string basisText(const CheckedProgram &checked) {
+  bool derivatives =
+      llvm::any_of(checked.diagnostics.all(), [](const Diagnostic &d) {
+        return d.code == diag::DerivativeUnchecked;
+      });
+  if (!derivatives && checked.basis == Basis::Derived)
+    return "";
+  return (", basis " + str(checked.basis)).str();
+}
+
 void TextReport::location(const Diagnostic &d) {
   std::string where = place(program_, d);
   if (where.empty())
@@ -239,7 +250,7 @@ void TextReport::summary() {
   if (counts.warnings)
     os_ << ", " << plural(counts.warnings, "warning");
   os_ << " in " << plural(checked_.equations, "equation") << ", "
-      << meshText(checked_) << '\n';
+      << meshText(checked_) << basisText(checked_) << '\n';
   if (checked_.notChecked)
     os_ << "  " << plural(checked_.notChecked, "equation")
         << " not checked, for an operand has no type\n";
@@ -266,7 +277,7 @@ void TextReport::print() {
   Counts counts = count(checked_.diagnostics);
   if (counts.errors + counts.warnings == 0)
     os_ << options_.program << ": " << plural(checked_.equations, "equation")
-        << ", " << meshText(checked_) << '\n';
+        << ", " << meshText(checked_) << basisText(checked_) << '\n';
   else
     summary();
   os_ << '\n';

@@ -3,7 +3,8 @@
 """Functions of annotated/ as JAX judges them under meshes and specs, and recordings of
 the same functions (mode `record`), which need neither.
 
-`annotated`: three fragments a function, in eight versions. `steps`: training steps."""
+`annotated`: three fragments a function, in eight versions. `steps`: training steps.
+`recorded`: other functions."""
 
 import functools
 import hashlib
@@ -15,8 +16,9 @@ import sys
 import jax
 from jax._src import core
 from jax.sharding import NamedSharding, PartitionSpec as P
-from jax.tree_util import keystr, tree_flatten_with_path, tree_unflatten
+from jax.tree_util import keystr, tree_flatten_with_path
 
+from annotated.around import as_is, composed, flat
 import errors
 from programs import trace
 from typetext import explicit_axes, parse_mesh, parse_type, print_spec, print_type
@@ -40,7 +42,7 @@ def _line_of(err):
   step = err.__traceback__
   while step is not None:
     path = pathlib.Path(step.tb_frame.f_code.co_filename)
-    if path.parent == HERE / "annotated" and path.name != "__init__.py":
+    if path.parent == HERE / "annotated" and path.stem not in ("__init__", "around"):
       found = (f"annotated/{path.name}", step.tb_lineno)
     step = step.tb_next
   return found
@@ -108,25 +110,9 @@ def _functions():
     for bits in range(8):
       parts = [(n, bool(bits >> i & 1)) for i, n in enumerate(names)]
       name = "+".join(names) + "." + "".join(str(int(fixed)) for _, fixed in parts)
-      around = jax.jit if number % 3 == 2 else _as_is
-      out[name] = (_composed(parts, around), parts, around, any(fragments[n][2] for n in names))
+      around = jax.jit if number % 3 == 2 else as_is
+      out[name] = (composed(parts, around), parts, around, any(fragments[n][2] for n in names))
   return out
-
-
-def _as_is(fn):
-  return fn
-
-
-def _composed(parts, around):
-  fragments = _load().FRAGMENTS
-  def composed(*args):
-    out = []
-    for name, fixed in parts:
-      fn, arguments, _ = fragments[name]
-      own, args = args[:len(arguments)], args[len(arguments):]
-      out.append(around(functools.partial(fn, fixed))(*own))
-    return out
-  return composed
 
 
 PLAN = ((M22, "asked"), (M22, "whole"), (M22, "swap"), ("data=4,model=2", "asked"),
@@ -136,7 +122,7 @@ PLAN = ((M22, "asked"), (M22, "whole"), (M22, "swap"), ("data=4,model=2", "asked
 @functools.cache
 def _alone(name, fixed, around, mesh_text, how):
   arguments = _load().FRAGMENTS[name][1]
-  return _judge(_composed([(name, fixed)], around), mesh_text,
+  return _judge(composed([(name, fixed)], around), mesh_text,
                 _avals(arguments, mesh_text, how))
 
 
@@ -157,15 +143,21 @@ def _annotated_rows():
       yield row
 
 
+def _recorded_rows():
+  for name, (fn, arguments) in _load("functions").RECORDED.items():
+    for mesh_text, how in PLAN:
+      if "shmap" in name and mesh_text != M22:
+        continue
+      avals = _avals(arguments, mesh_text, how)
+      yield _row(name, mesh_text, avals, _judge(fn, mesh_text, avals))
+
+
 #===--- Training steps ---------------------------------------------------===#
 
 def _flat(step):
   """(function of leaves, [(type, specs by kind of case)]) of a step."""
   leaves, tree = tree_flatten_with_path(step.arguments)
-  def flat(*args):
-    return step.fn(*tree_unflatten(tree, args))
-  flat.__name__ = "step"
-  return flat, [(print_type(_aval(leaf), parse_mesh("")), step.spec(keystr(path), leaf))
+  return flat(step.fn, tree), [(print_type(_aval(leaf), parse_mesh("")), step.spec(keystr(path), leaf))
                 for path, leaf in leaves]
 
 
@@ -182,7 +174,8 @@ def _step_rows():
 
 
 def rows(family):
-  return list(_annotated_rows() if family == "annotated" else _step_rows())
+  return list({"annotated": _annotated_rows, "recorded": _recorded_rows,
+               "steps": _step_rows}[family]())
 
 
 def verdicts(family):
@@ -206,8 +199,11 @@ def _sources(family):
     fragments = _load("products", "structure").FRAGMENTS
     return {name: (fn, [a[0] for n, _ in parts for a in fragments[n][1]], M22 if sized else None)
             for name, (fn, parts, _, sized) in _functions().items()}
-  flat = {name: _flat(step) for name, step in _load("steps").STEPS.items()}
-  return {name: (fn, [t for t, _ in arguments], None) for name, (fn, arguments) in flat.items()}
+  if family == "recorded":
+    return {name: (fn, [t for t, _ in arguments], M22)
+            for name, (fn, arguments) in _load("functions").RECORDED.items()}
+  steps = {name: _flat(step) for name, step in _load("steps").STEPS.items()}
+  return {name: (fn, [t for t, _ in arguments], None) for name, (fn, arguments) in steps.items()}
 
 
 def recordings(family):

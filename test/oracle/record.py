@@ -9,7 +9,7 @@ record.py --show FAMILY         print a recorded file (JAX is not needed)
 The families `matrix.NAME` are those of descriptions/NAME.py (left out by
 --no-matrix, which leaves some tens of thousands of verdicts); `jax-0.11.NAME` are a
 part of them as JAX 0.11.1 answers, and only done where they are named. The family `programs` is that of whole programs; it also writes programs/*.json.
-`annotated` and `steps` are annotated functions and training steps, with recordings in
+`annotated`, `steps` and `recorded` are annotated functions, training steps and other functions, with recordings in
 annotated/*.jsonl.z; `steps` needs optax.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
@@ -28,7 +28,7 @@ WANTED = "0.12.0.1"
 FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "reduction", "indexing", "windows", "random", "sharding", "values",
             "shapes", "linalg", "products", "opaque", "refs", "programs", "annotated",
-            "steps")
+            "steps", "recorded")
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
           "windows", "random", "sharding", "linalg", "rare", "bodies")
 ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)

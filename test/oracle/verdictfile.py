@@ -10,7 +10,7 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 VERDICTS = HERE / "verdicts"
 # Families of recorded programs (annotated_programs.py).
-RECORDED = ("annotated", "steps")
+RECORDED = ("annotated", "steps", "recorded")
 
 
 def paths():

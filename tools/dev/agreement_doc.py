@@ -22,7 +22,8 @@ MARK = "<!-- table: tools/dev/agreement_doc.py -->"
 PROGRAMS, PROGRAMS_END = "<!-- programs: tools/dev/agreement_doc.py -->", "<!-- end -->"
 FAMILIES = {"programs": "functions without annotations, traced without a mesh",
             "annotated": "annotated functions, recorded",
-            "steps": "training steps, recorded"}
+            "steps": "training steps, recorded",
+            "recorded": "other functions, recorded"}
 
 sys.path.insert(0, str(ORACLE))
 import verdictfile  # pylint: disable=wrong-import-position

@@ -10,6 +10,7 @@ line numbers of errors are lines of these files, so an edit here asks for a new 
 
 FRAGMENTS = {}
 STEPS = {}
+RECORDED = {}
 
 
 def fragment(*arguments, sized=False):
@@ -19,5 +20,13 @@ def fragment(*arguments, sized=False):
     if fn.__name__ in FRAGMENTS:
       raise ValueError(f"two fragments are called {fn.__name__}")
     FRAGMENTS[fn.__name__] = (fn, arguments, sized)
+    return fn
+  return register
+
+
+def recorded(*arguments):
+  """A function by itself; types and specs as of a fragment."""
+  def register(fn):
+    RECORDED[fn.__name__] = (fn, arguments)
     return fn
   return register
