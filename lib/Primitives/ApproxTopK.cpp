@@ -143,10 +143,16 @@ static LogicalResult typeApproxTopK(TypingContext &cx) {
   ResultPart values{operand.shape, operand.dtype, operand.weak};
   values.shape[*dim] = *size;
   ResultPart indices = values;
-  indices.dtype = DType::I32; // approx_top_k/dtype.2
-  return finishResults(cx, {values, indices}, [&](auto &shardings) {
-    return checkSharding(cx, *dim, {values, indices}, shardings);
-  });
+  indices.dtype = DType::I32;   // approx_top_k/dtype.2
+  cx.setManual(operand.manual); // manual/lost.7
+  if (AxisSet sums = operand.manual.unreduced; !sums.empty())
+    cx.error(diag::PartialThrough, cx.name(), sums).mark(0); // manual/sets.6
+  return finishResults(
+      cx, {values, indices},
+      [&](auto &shardings) {
+        return checkSharding(cx, *dim, {values, indices}, shardings);
+      },
+      ResultState::AsSet);
 }
 
 static DimMap approxTopKDims(TypingContext &cx) {

@@ -94,6 +94,12 @@ static LogicalResult typeFft(TypingContext &cx) {
   FailureOr<Shape> shape = fftShape(cx, *kind);
   if (failed(shape))
     return failure();
+  const ManualAxisType &own = cx.operand(0).manual;
+  if (!own.unreduced.empty() || !own.reduced.empty())
+    return cx
+        .error(diag::RuleMissingBare, cx.name(),
+               "an operand that is unreduced or reduced over a Manual axis")
+        .mark(0); // manual/sets.7
   FailureOr<TypeId> type = cx.updateType(0, *shape, cx.sharding(0));
   if (failed(type))
     return failure(); // fft/sharding.1

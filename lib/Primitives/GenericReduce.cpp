@@ -4,6 +4,7 @@
 #include "IndexDims.h"
 #include "Results.h"
 #include "WindowShape.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -90,6 +91,29 @@ static LogicalResult reduceShardings(TypingContext &cx,
   return success();
 }
 
+/// JAX looks at what operands vary over, and not at their initial values
+/// (manual/lost.6).
+static ResultState operandStates(TypingContext &cx) {
+  ManualAxisType state{
+      cx.operand(0).manual.varying, {}, {}, ReductionKind::None};
+  AxisSet inits;
+  bool alike = true;
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    AxisSet own = cx.operand(i).manual.varying;
+    alike &= own == state.varying;
+    if (i >= cx.numOperands() / 2)
+      inits |= own;
+    else if (!alike)
+      return ResultState::Match;
+  }
+  if (cx.options().vma != Vma::On || alike)
+    return ResultState::Match;
+  if (AxisSet lost = inits - state.varying; !lost.empty())
+    warnVariationLost(cx, lost, "JAX does not look at the initial value");
+  cx.setManual(state);
+  return ResultState::AsSet;
+}
+
 static LogicalResult typeReduce(TypingContext &cx) {
   if (failed(checkHalves(cx)) || failed(beginResults(cx)) ||
       failed(checkInits(cx, diag::ShapeInvalid))) // reduce_generic/shape.1
@@ -114,9 +138,10 @@ static LogicalResult typeReduce(TypingContext &cx) {
   }
   if (failed(checkInitDTypes(cx))) // reduce_generic/dtype.1
     return failure();
-  return finishResults(cx, parts, [&](auto &shardings) {
-    return reduceShardings(cx, parts, shardings);
-  });
+  return finishResults(
+      cx, parts,
+      [&](auto &shardings) { return reduceShardings(cx, parts, shardings); },
+      operandStates(cx));
 }
 
 /// Dims of the operands that do not reduce; one factor each in all of them.

@@ -56,6 +56,11 @@ static LogicalResult preduced(TypingContext &cx) {
     return cx.error(diag::CastReduced, cx.name(), axes->set, both).mark(0);
   if (failed(sumsOnly(cx)))
     return failure();
+  if (!cx.sharding(0).hasMesh() && !axes->set.empty()) // manual/preduced.2
+    return cx
+        .error(diag::AccidentalReject, cx.name(),
+               "a value without a mesh is reduced over nothing")
+        .mark(0);
   to.reduced |= axes->set;
   return setManualResult(cx, cx.operand(0), to);
 }

@@ -110,7 +110,7 @@ FailureOr<unsigned> shardtype::collectiveDim(TypingContext &cx, int64_t dim,
                                              unsigned rank, StringRef key) {
   if (dim >= 0 && dim < static_cast<int64_t>(rank))
     return static_cast<unsigned>(dim);
-  return cx
+  return cx // manual/axes.2
       .error(diag::ParamInvalid, key,
              std::to_string(dim) + " is no dim of a value of rank " +
                  std::to_string(rank))
@@ -201,9 +201,16 @@ LogicalResult shardtype::setManualResult(TypingContext &cx, Type type,
                     copies);
   if (!(manual.unreduced & manual.reduced).empty()) // manual/sets.5
     cx.error(diag::ManualOverlap, manual.unreduced & manual.reduced);
+  if (type.sharding.dims.size() != type.shape.size())
+    return cx
+        .error(diag::TypeRank, type.sharding, type.sharding.dims.size(),
+               type.shape.size())
+        .mark(0);
   if (auto bad = checkDivisible(cx.context(), type.sharding, type.shape))
     return reportSpecError(cx, *bad, type.sharding, type.shape);
-  cx.setResult(0, withManual(cx.context(), cx.context().intern(type), manual,
-                             cx.mesh()));
+  // What has no state needs no mesh.
+  MeshId mesh = manual.trivial() ? type.sharding.mesh : cx.mesh();
+  cx.setResult(
+      0, withManual(cx.context(), cx.context().intern(type), manual, mesh));
   return success();
 }

@@ -99,12 +99,12 @@ static LogicalResult plain(TypingContext &cx, const NamedAxes &axes,
   FailureOr<Type> type = withoutDims(cx, axes.dims);
   if (failed(type))
     return failure();
+  if (cx.sharding(0).hasUR()) // manual/psum.4
+    return cx.error(diag::SpecIteration, cx.name()).mark(0);
   const Mesh &mesh = cx.context().meshOrEmpty(cx.mesh());
   bool parts = groupSize(cx, axes, groups) != mesh.size(axes.set);
   AxisSet varying = cx.operand(0).manual.varying;
   AxisSet left = parts ? varying : varying - axes.set;
-  if (!type->sharding.hasMesh())
-    type->sharding.mesh = cx.mesh();
   switch (cx.options().vma) {
   case Vma::Off: // manual/psum.1
     return setManualResult(cx, *type, {});

@@ -120,9 +120,12 @@ static LogicalResult wrapType(TypingContext &cx) {
                                         cx.arg(cx.operandId(0)))
         .mark(0);
   Sharding sharding = cx.sharding(0);
+  bool inRegion =
+      !cx.context().meshOrEmpty(cx.mesh()).axesOf(AxisType::Manual).empty();
   for (unsigned i = 0; i < dataRank; ++i) {
-    // An axis of size 1 cuts nothing.
-    if (cx.context().meshOrEmpty(sharding.mesh).size(sharding.dims.back()) > 1)
+    // An axis of size 1 cuts nothing, and beside Manual axes JAX looks at none.
+    if (!inRegion &&
+        cx.context().meshOrEmpty(sharding.mesh).size(sharding.dims.back()) > 1)
       return cx
           .error(diag::AccidentalReject, cx.name(),
                  "the data of one key is sharded")

@@ -3,6 +3,7 @@
 #include "DTypeSets.h"
 #include "Families.h"
 #include "Results.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -60,6 +61,15 @@ static LogicalResult cloneType(TypingContext &cx) {
 
 /// random_gamma/type.1: the type of the second operand, whatever the keys are.
 static LogicalResult gammaType(TypingContext &cx) {
+  FailureOr<AxisSet> varying = varying::match(cx); // manual/varying.2
+  if (failed(varying))
+    return failure();
+  if (cx.options().vma == Vma::Infer) {
+    ManualAxisType own = cx.operand(1).manual;
+    own.varying |= *varying;
+    return setResults(
+        cx, {withManual(cx.context(), cx.operandId(1), own, cx.mesh())});
+  }
   return setResults(cx, {cx.operandId(1)});
 }
 
@@ -132,9 +142,22 @@ static LogicalResult bitsType(TypingContext &cx) {
   ResultPart state{key.shape, key.dtype, key.weak};
   ResultPart bits{Shape(p.shape.begin(), p.shape.end()), p.dtype, false};
   // rng_bit_generator/shape.1, rng_bit_generator/reduction.1
-  return finishResults(cx, {state, bits}, [&](auto &shardings) {
-    return bitShardings(cx, shardings);
-  });
+  if (failed(finishResults(
+          cx, {state, bits},
+          [&](auto &shardings) { return bitShardings(cx, shardings); },
+          ResultState::AsSet)))
+    return failure();
+  AxisSet varying = key.manual.varying; // manual/keys.2
+  if (varying.empty())
+    return success();
+  ManualAxisType kept{varying, {}, {}, ReductionKind::None};
+  for (unsigned i = 0; i < 2; ++i)
+    if (i == 0 || cx.options().vma == Vma::Infer)
+      cx.setResult(
+          i, withManual(cx.context(), cx.results()[i].type, kept, cx.mesh()));
+  if (cx.options().vma == Vma::On)
+    warnVariationLost(cx, varying, "JAX gives the bits no variation");
+  return success();
 }
 
 //===--- to_edtype, from_edtype -------------------------------------------===//

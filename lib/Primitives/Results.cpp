@@ -74,9 +74,13 @@ static LogicalResult refuseAllSets(TypingContext &cx,
   return offerReduced(cx, error, parts, shardings);
 }
 
+/// JAX asks nothing of sets over Manual axes (manual/sets.2).
+static constexpr Rule<FailureOr<ReductionSets>(TypingContext &)> NoSets =
+    NoRule{NoRule::NotImplemented, "sets over Manual axes"};
+
 LogicalResult shardtype::finishResults(TypingContext &cx,
                                        ArrayRef<ResultPart> parts,
-                                       ShardingsRule rule) {
+                                       ShardingsRule rule, ResultState state) {
   FailureOr<MeshId> mesh = cx.operandMesh();
   if (failed(mesh))
     return failure();
@@ -94,6 +98,9 @@ LogicalResult shardtype::finishResults(TypingContext &cx,
       shardings.push_back(replicated(mesh->valid() ? *mesh : cx.mesh(),
                                      static_cast<unsigned>(part.shape.size())));
   }
+  if (state == ResultState::Match &&
+      failed(cx.typeManual(varying::match, NoSets)))
+    return failure();
   FailureOr<MemorySpace> memory = memory::standard(cx);
   if (failed(memory))
     return failure();

@@ -23,10 +23,14 @@ LogicalResult checkArrays(TypingContext &cx);
 /// Steps 1 and 3 of spec 01, 3.0, before shapes are looked at: operands are
 /// arrays on the context mesh.
 LogicalResult beginResults(TypingContext &cx);
+/// How results vary over Manual axes: as all operands do (manual/varying.1), or
+/// as the caller has said by `setManual`.
+enum class ResultState : uint8_t { Match, AsSet };
 /// Steps 5 to 11, for a primitive without a rule for U and R: any of them that
 /// `shardings` lets through, in operands or results, is refused.
 LogicalResult finishResults(TypingContext &cx, ArrayRef<ResultPart> parts,
-                            ShardingsRule shardings);
+                            ShardingsRule shardings,
+                            ResultState state = ResultState::Match);
 
 /// Completes an error about U or R: where no operand is unreduced and all are
 /// reduced over the same axes, the results are functions of replicated data and

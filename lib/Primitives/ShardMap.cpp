@@ -120,10 +120,11 @@ static ErrorBuilder reportAxis(TypingContext &cx, const Region &region,
       .markParam(key);
 }
 
-/// shard_map/spec.1 and .2: a spec names axes of the region, and fits.
+/// shard_map/spec.1 and .2: a spec names axes of the region, and fits a value
+/// of that rank, if it is known.
 static FailureOr<RegionSpec>
 resolveSpec(TypingContext &cx, const Region &region, const PartitionSpec &spec,
-            unsigned rank, StringRef key, unsigned index) {
+            std::optional<unsigned> rank, StringRef key, unsigned index) {
   const Mesh mesh = cx.context().mesh(region.outer);
   std::string where = specName(key, index);
   RegionSpec result;
@@ -137,7 +138,7 @@ resolveSpec(TypingContext &cx, const Region &region, const PartitionSpec &spec,
         return reportSpecError(cx,
                                {SpecError::Duplicate, name,
                                 static_cast<int>(dim), static_cast<int>(dim)},
-                               spec, region.outer, rank)
+                               spec, region.outer, rank.value_or(0))
             .markParam(key);
       result.split.insert(*at);
       axes.push_back(static_cast<uint8_t>(*at));
@@ -164,10 +165,12 @@ resolveSpec(TypingContext &cx, const Region &region, const PartitionSpec &spec,
   if (!result.unreduced.empty())
     result.kind =
         spec.kind == ReductionKind::None ? ReductionKind::Sum : spec.kind;
-  if (result.dims.size() > rank)
-    return cx.error(diag::RegionRank, where, str(cx.context(), spec), rank)
+  if (!rank)
+    return result;
+  if (result.dims.size() > *rank)
+    return cx.error(diag::RegionRank, where, str(cx.context(), spec), *rank)
         .markParam(key);
-  result.dims.resize(rank);
+  result.dims.resize(*rank);
   return result;
 }
 
@@ -677,8 +680,14 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
   for (const Typed &arg : args)
     if (!arg.type.valid())
       return failure();
+  bool named = true; // JAX looks at names before it traces the body.
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    named &= succeeded(
+        resolveSpec(cx, *region, p.out.list[i], std::nullopt, "out_specs", i));
   TypingHost::Body body =
       cx.host().typeBody(p.jaxpr, args, region->inner, {}, vma);
+  if (!named)
+    return failure();
   for (unsigned i = 0; i < cx.numResults(); ++i)
     reported |= failed(leave(cx, *region, body, i, vma));
   return failure(reported);

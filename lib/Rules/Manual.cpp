@@ -294,7 +294,7 @@ static bool loses(TypingContext &cx, const ReductionSets &sets) {
 /// counts, for over Manual axes there are none.
 static bool saysMissing(const Diagnostic &d) {
   return d.code == diag::RuleMissingUR || d.code == diag::SpecIteration ||
-         d.code == diag::ConvUnsupported;
+         d.code == diag::ConvUnsupported || d.code == diag::SelectGatherDiffer;
 }
 
 FailureOr<ReductionSets> TypingContext::manualSets(

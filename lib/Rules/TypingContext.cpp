@@ -383,8 +383,19 @@ LogicalResult TypingContext::runStandard(const Standard &rules) {
       return error(diag::RuleMissing, name());
     FailureOr<Sharding> ruled = rules.sharding(*this);
     if (failed(ruled) ||
-        failed(checkIllegalResult(*this, *ruled, diag::IllegalResult)) ||
-        failed(finishSharding(*this, rules, *ruled)))
+        failed(checkIllegalResult(*this, *ruled, diag::IllegalResult)))
+      return failure();
+    // JAX asserts that there are no sets over Manual axes before it looks at
+    // others (manual/sets.4); what this warns of, typeManual says below.
+    size_t before = diagnostics_.size();
+    bool any = llvm::any_of(operands_, [&](const Typed &operand) {
+      const ManualAxisType &own = context_.type(operand.type).manual;
+      return !own.unreduced.empty() || !own.reduced.empty();
+    });
+    if (any && failed(manualSets(rules.reduction)))
+      return failure();
+    diagnostics_.resize(before);
+    if (failed(finishSharding(*this, rules, *ruled)))
       return failure();
     sharding = std::move(*ruled);
   }

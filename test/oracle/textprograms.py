@@ -47,6 +47,7 @@ _WORDS = {
     "RaggedDotDimensionNumbers": lax.RaggedDotDimensionNumbers,
     "sum": UnreducedKind.sum, "max": UnreducedKind.max, "min": UnreducedKind.min,
     "bool": np.dtype(bool), "fry": threefry2x32.threefry_prng_impl,
+    "RNG_DEFAULT": lax.RandomAlgorithm.RNG_DEFAULT,
     "frozenset": frozenset, "ge": lax_internal.ge_p, "le": lax_internal.le_p,
     **{name: parse_dtype(re.sub("float|uint|int|complex",
                                 lambda m: {"float": "f", "uint": "u", "int": "i",
@@ -140,7 +141,7 @@ class Run:
 
   def text(self, aval):
     try:
-      return print_type(aval, self.mesh).removeprefix("np:").removeprefix("~")
+      return print_type(aval, self.mesh, kinds=False).removeprefix("np:").removeprefix("~")
     except ValueError:  # on another mesh
       return aval.str_short(short_dtypes=True)
 
