@@ -33,9 +33,13 @@ bool Expectations::read(StringRef differences, StringRef noRules,
     line.split(parts, ';', 4);
     if (parts.size() != 5)
       return false;
-    Entry entry{parts[0].trim().str(), parts[1].trim().str(),
-                parts[2].trim().str(), parts[3].trim().str(),
-                parts[4].trim().str(), number};
+    Entry entry{parts[0].trim().str(),
+                parts[1].trim().str(),
+                parts[2].trim().str(),
+                parts[3].trim().str(),
+                parts[4].trim().str(),
+                number,
+                {}};
     std::string why;
     bool fine = llvm::Regex(entry.pattern).isValid(why) &&
                 !entry.clause.empty() && !entry.reason.empty();
@@ -59,7 +63,7 @@ bool Expectations::isDeliberate(StringRef family, StringRef primitive,
     if (entry.family != family || !named ||
         !llvm::Regex(entry.pattern).match(caseText))
       continue;
-    entry.used = true;
+    ++entry.used[primitive.str()];
     found = true;
   }
   return found;
@@ -72,10 +76,19 @@ std::optional<std::string> Expectations::whyNoRule(StringRef primitive) const {
   return at->second;
 }
 
+std::vector<std::string> Expectations::listed() const {
+  std::vector<std::string> texts;
+  for (const Entry &entry : entries_)
+    for (const auto &[primitive, count] : entry.used)
+      texts.push_back("listed " + std::to_string(entry.line) + " " + primitive +
+                      " " + std::to_string(count));
+  return texts;
+}
+
 std::vector<std::string> Expectations::unused() const {
   std::vector<std::string> texts;
   for (const Entry &entry : entries_)
-    if (!entry.used && families_.count(entry.family))
+    if (entry.used.empty() && families_.count(entry.family))
       texts.push_back("line " + std::to_string(entry.line) + ": " +
                       entry.primitive + "; " + entry.pattern);
   return texts;

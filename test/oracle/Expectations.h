@@ -21,12 +21,15 @@ public:
   std::optional<std::string> whyNoRule(StringRef primitive) const;
   /// Listed differences of the files entered that did not occur.
   std::vector<std::string> unused() const;
+  /// `listed LINE PRIMITIVE COUNT` of each entry that occurred, for
+  /// agreement_doc.py.
+  std::vector<std::string> listed() const;
 
 private:
   struct Entry {
     std::string family, primitive, pattern, clause, reason;
     unsigned line = 0;
-    bool used = false;
+    std::map<std::string, unsigned> used; // Cases of each primitive.
   };
   std::vector<Entry> entries_;
   std::map<std::string, std::string> noRules_;

@@ -34,6 +34,7 @@ Situation::Situation(const Primitive &row, StringRef mesh,
                      const std::map<std::string, std::string> &params,
                      ArrayRef<Case> cases)
     : program_(context_), row_(row), meshText_(mesh.str()) {
+  bool checked = !mesh.consume_back(" unchecked");
   if (!mesh.empty()) {
     TextResult<MeshId> parsed = parseMesh(context_, mesh);
     if (parsed)
@@ -55,6 +56,9 @@ Situation::Situation(const Primitive &row, StringRef mesh,
     else
       trouble_ = "parameter " + key + "=" + text + ": " + error;
   }
+  // Inside of shard_map, where JAX checks types.
+  if (checked && !context_.meshOrEmpty(mesh_).axesOf(AxisType::Manual).empty())
+    vma_ = Vma::On;
   params_ = program_.internParams(list);
   for (const Case &c : cases)
     if (!c.results.empty())
@@ -103,9 +107,7 @@ bool Situation::run(ArrayRef<std::string> texts, unsigned numResults,
     return false;
   TypingContext::Options options;
   options.jax = jax_;
-  // Inside of shard_map, where JAX checks types.
-  if (!context_.meshOrEmpty(mesh_).axesOf(AxisType::Manual).empty())
-    options.vma = Vma::On;
+  options.vma = vma_;
   NoBodies host;
   TypingContext cx(context_, program_, row_, params_, operands, mesh_,
                    numResults, options, host);

@@ -56,6 +56,7 @@ private:
   MeshId mesh_;
   ParamsId params_;
   JaxVersion jax_ = JaxVersion::V0_12;
+  Vma vma_ = Vma::Off;
   unsigned numResults_ = 1; // Where JAX gives no results: as its neighbours.
   llvm::StringMap<TypeId> known_;
 };

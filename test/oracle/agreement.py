@@ -23,7 +23,7 @@ import numpy as np
 import recorder
 from matrix import (ALL_KINDS, M12, M22, M222, MALLAUTO, MAUTO, MNONE, sample,
                     specs, types)
-from typetext import explicit_axes, parse_mesh
+from typetext import UNCHECKED, explicit_axes, parse_mesh
 
 MAUTO3 = "X=2:Auto,Y=2,Z=2"
 M121 = "X=2,Y=1,Z=2"
@@ -183,6 +183,7 @@ class Writer:
   def group(self, mesh, name, params, lists, combos=None):
     """Judges all combinations of the lists, or those of these positions."""
     abstract = parse_mesh(mesh)
+    check_vma = False if mesh.endswith(UNCHECKED) else None
     try:
       params = {k: recorder._on_mesh(v, abstract) for k, v in params.items()}
     except Exception:  # JAX refuses to build the sharding
@@ -203,8 +204,13 @@ class Writer:
       if self.traced and any(t.startswith(("np:", "~")) for t in operands):
         continue
       self.done.add(case)
-      verdict, err = recorder.judge(None if self.traced else lookup(name), operands,
-                                    params, abstract, self.way)
+      try:
+        verdict, err = recorder.judge(None if self.traced else lookup(name),
+                                      operands, params, abstract, self.way,
+                                      check_vma)
+      except ValueError:  # a result on another mesh: the notation has none
+        everything = False
+        continue
       if err is not None:
         text = (str(err).splitlines() or [""])[0][:160]
         self.messages.setdefault((verdict, name), text)
@@ -316,6 +322,9 @@ def record(module, way=recorder.by_abstract_eval, older=False):
   """The Writer of one module of descriptions, filled; older: as for JAX 0.11."""
   w = Writer(module.__name__.rpartition(".")[2], way,
              _OLDER_MESHES if older else MESHES)
+  if hasattr(module, "record"):  # meshes and types of its own
+    module.record(w)
+    return w
   if hasattr(module, "way"):
     w.way, w.traced, w.many = module.way, True, module.COUNTS
   for name, forms in module.describe().items():

@@ -17,6 +17,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> files, primitives;
+  bool listed = false; // Print how often each listed difference occurs.
   std::string differences = SHARDTYPE_SOURCE_DIR "/test/oracle/differences.txt";
   std::string noRules = SHARDTYPE_SOURCE_DIR "/test/oracle/norules.txt";
   unsigned atMost = 20; // Disagreements printed.
@@ -125,7 +126,7 @@ void Comparison::one(StringRef family, StringRef primitive, const Case &c,
     ++counts.agree;
     return;
   }
-  std::string key = text() + " -> " + c.expected();
+  std::string key = text() + " -> " + c.expected() + " ours " + outcome.ours;
   if (expectations_.isDeliberate(family, primitive, key)) {
     ++counts.deliberate;
     return;
@@ -174,6 +175,9 @@ bool Comparison::finish() {
   }
   os << row("all", all) << "  without rule " << all.noRule << '\n';
   ok &= all.differ == 0 && all.cases > 0;
+  for (const std::string &line : expectations_.listed())
+    if (options_.listed)
+      os << line << '\n';
   // Entries can only be judged when whole files were compared.
   if (options_.primitives.empty())
     for (const std::string &unused : expectations_.unused()) {
@@ -184,8 +188,9 @@ bool Comparison::finish() {
 }
 
 int usage() {
-  llvm::errs() << "usage: oracle_compare [--primitive NAME]... [--verbose] "
-                  "[--at-most N] [--jax 0.11] FILE.jsonl...\n";
+  llvm::errs()
+      << "usage: oracle_compare [--primitive NAME]... [--verbose] [--listed] "
+         "[--at-most N] [--jax 0.11] FILE.jsonl...\n";
   return 2;
 }
 
@@ -196,7 +201,9 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     StringRef arg = argv[i];
     bool more = i + 1 < argc;
-    if (arg == "--verbose")
+    if (arg == "--listed")
+      options.listed = true;
+    else if (arg == "--verbose")
       options.atMost = ~0u;
     else if (arg == "--jax" && more && StringRef(argv[i + 1]) == "0.11") {
       options.jax = JaxVersion::V0_11;

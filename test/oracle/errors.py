@@ -69,6 +69,7 @@ _FRAGMENTS = [
     ("VE", "which require replication which can't be statically", "smap.out"),
     ("DSE", "has duplicate entries for", "spec.duplicate"),
     ("STE", "produces an illegally sharded result", "spec.illegal-result"),
+    ("VE", "can only refer to mesh axes that is of type", "spec.ur-type"),
     ("VE", "is not found in mesh", "spec.unknown-axis"),
     ("VE", "cannot contain `P.UNCONSTRAINED`", "spec.unconstrained"),
     ("VE", "cannot overlap", "spec.ur-overlap"),

@@ -6,10 +6,12 @@ record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a diffe
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
 record.py --show FAMILY         print a recorded file (JAX is not needed)
 
-The families `matrix.NAME` are those of descriptions/NAME.py (left out by
---no-matrix, which leaves some tens of thousands of verdicts); `jax-0.11.NAME` are a
-part of them as JAX 0.11.1 answers, and only done where they are named. The family `programs` is that of whole programs; it also writes programs/*.json.
-`annotated`, `steps` and `recorded` are annotated functions, training steps and other functions, with recordings in
+The families `matrix.NAME` are those of descriptions/NAME.py, and `regions` is that of
+whole regions of shard_map (left out by --no-matrix, which leaves some tens of
+thousands of verdicts); `jax-0.11.NAME` are a part of them as JAX 0.11.1 answers, and
+only done where they are named. The family `programs` is that of whole programs; it
+also writes programs/*.json. `annotated`, `steps` and `recorded` are annotated
+functions, training steps and other functions, with recordings in
 annotated/*.jsonl.z; `steps` needs optax.
 Exit 77 (the skip code of ctest) when JAX is missing or is another release.
 """
@@ -30,8 +32,8 @@ FAMILIES = ("elementwise", "special", "dtypes", "reshaping", "contraction",
             "shapes", "linalg", "products", "opaque", "refs", "programs", "annotated",
             "steps", "recorded")
 MATRIX = ("elementwise", "reshaping", "contraction", "reduction", "indexing",
-          "windows", "random", "sharding", "linalg", "rare", "bodies")
-ALL = FAMILIES + tuple("matrix." + name for name in MATRIX)
+          "windows", "random", "sharding", "linalg", "rare", "bodies", "manual")
+ALL = FAMILIES + ("regions",) + tuple("matrix." + name for name in MATRIX)
 OLDER = tuple("jax-0.11." + name for name in (
     "elementwise", "reshaping", "reduction", "indexing", "random"))
 SKIP = 77
@@ -58,6 +60,9 @@ def build(name, bind):
   if name in verdictfile.RECORDED:
     import annotated_programs  # pylint: disable=import-outside-toplevel
     return *annotated_programs.verdicts(name), {}
+  if name == "regions":
+    import regions  # pylint: disable=import-outside-toplevel
+    return *regions.verdicts(), {}
   import recorder  # pylint: disable=import-outside-toplevel
   way = recorder.by_bind if bind else recorder.by_abstract_eval
   head, _, module = name.rpartition(".")
@@ -74,10 +79,11 @@ def build(name, bind):
 def cases_of(text):
   """{group and operands, or program and specs: verdict} of a file's text."""
   out = {}
-  if text.startswith('{"program"'):
+  if "verdict" in json.loads(text.partition("\n")[0] or "{}"):
     for line in text.splitlines():
       group = json.loads(line)
-      verdict = [group.pop(k, None) for k in ("verdict", "file", "line", "all")]
+      verdict = [group.pop(k, None)
+                 for k in ("verdict", "file", "line", "all", "at")]
       out[json.dumps(group)] = verdict
     return out
   for mesh, name, params, cases in verdictfile.groups(text):

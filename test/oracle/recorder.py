@@ -43,7 +43,7 @@ def by_bind(prim, avals, params):
   return [v.aval for v in jaxpr.outvars]
 
 
-def judge(prim, operands, params, mesh, way=by_abstract_eval):
+def judge(prim, operands, params, mesh, way=by_abstract_eval, check_vma=None):
   """(result types as text or `!CLASS id`, the exception if there was one)."""
   avals = [parse_type(t, mesh) for t in operands]
   for text, aval in zip(operands, avals):
@@ -51,7 +51,7 @@ def judge(prim, operands, params, mesh, way=by_abstract_eval):
     if back != text:
       raise AssertionError(f"operand {text} reads back as {back}")
   try:
-    with inside(mesh):
+    with inside(mesh, check_vma):
       out = way(prim, avals, params)
   except Exception as err:  # every class is a verdict
     return errors.verdict_of(err), err

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The notation of the verdict files (README.md, "Notation").
 
-A mesh is `X=2,Y=2:Auto` (Explicit when no kind is given, empty text: no mesh).
+A mesh is `X=2,Y=2:Auto` (Explicit when no kind is given, empty text: no mesh);
+` unchecked` behind it says that types over its Manual axes are not checked.
 A type is what JAX prints as the short type, with `~` in front when it is weak
-and `np:` in front of everything when the value has no mesh.
+and `np:` in front of everything when the value has no mesh. The kind of partial
+sums over Manual axes, which JAX does not print, is written as over others.
 """
 
 import contextlib
@@ -19,6 +21,8 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 import numpy as np
 
 KINDS = {"": UnreducedKind.sum, "max": UnreducedKind.max, "min": UnreducedKind.min}
+
+UNCHECKED = " unchecked"  # Behind a mesh: in a region with check_vma=False.
 
 _LONG = {
     "f": "float", "i": "int", "u": "uint", "c": "complex",
@@ -35,6 +39,7 @@ class TypeTextError(Exception):
 @functools.cache
 def parse_mesh(text):
   """`X=2,Y=2:Auto` -> AbstractMesh; the empty text is the empty mesh."""
+  text = text.removesuffix(UNCHECKED)
   if not text:
     return AbstractMesh((), ())
   names, sizes, kinds = [], [], []
@@ -148,8 +153,12 @@ def parse_type(text, mesh):
     raise TypeTextError(text) from err
 
 
-def print_type(aval, mesh):
-  """ShapedArray -> text; `mesh` is the context mesh that goes without saying."""
+def print_type(aval, mesh, kinds=True):
+  """ShapedArray -> text; `mesh` is the context mesh that goes without saying.
+
+  kinds: those of partial results over Manual axes are written, which is not what
+  JAX prints; a type that then has no text is a ValueError.
+  """
   if aval is core.abstract_token:
     return "Tok"
   own = aval.sharding.mesh
@@ -157,7 +166,15 @@ def print_type(aval, mesh):
     raise ValueError(f"{aval} is on the mesh {own}, the context is {mesh}")
   prefix = "np:" if own.empty and not mesh.empty else ""
   weak = "~" if getattr(aval, "weak_type", False) else ""
-  return prefix + weak + aval.str_short(short_dtypes=True)
+  text = aval.str_short(short_dtypes=True)
+  state = getattr(aval, "manual_axis_type", None) if kinds else None
+  if state is not None and state.unreduced & state.reduced:
+    raise ValueError(f"{aval} has no text: it is unreduced and reduced over an axis")
+  if state is not None and state.unreduced_kind not in (None, UnreducedKind.sum):
+    if aval.sharding.spec.unreduced:
+      raise ValueError(f"{aval} has two kinds of partial results")
+    text = text.replace("U:", f"U_{state.unreduced_kind.name}:")
+  return prefix + weak + text
 
 
 def print_spec(spec, mesh):

@@ -29,6 +29,8 @@ def older_paths():
 
 
 def path_of(family):
+  if family == "regions":
+    return VERDICTS / "regions.jsonl.z"
   head, _, name = family.rpartition(".")
   return VERDICTS / head / (name + (".jsonl.z" if head else ".jsonl"))
 
@@ -82,6 +84,10 @@ def tally(text, counts):
   for row in text.splitlines():
     line = json.loads(row)
     if "types" in line:
+      continue
+    if "verdict" in line:  # A whole region.
+      entry = counts.setdefault("shard_map", [0, 0])
+      entry[not isinstance(line["verdict"], list)] += 1
       continue
     if "cases" in line:
       accepted = [isinstance(v, list) for _, v in line["cases"]]

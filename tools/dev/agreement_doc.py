@@ -4,7 +4,8 @@
 """agreement_doc.py --compare PROGRAM --programs OTHER            write the tables
 agreement_doc.py --compare PROGRAM --programs OTHER --check    exit 1 if the document has others
 
-OTHER is oracle_programs, run on each of its families. PROGRAM is oracle_compare. It is run on the primitives that differences.txt names,
+OTHER is oracle_programs, run on each of its families. PROGRAM is oracle_compare, beside
+which stands oracle_regions. They are run on the primitives that differences.txt names,
 to count their differences; that there are no others is what the tests oracle.* say.
 What stands outside of the tables is written by hand.
 """
@@ -34,46 +35,52 @@ def lines_of(path):
           if l.strip() and not l.startswith("#")]
 
 
-def reasons():
-  """{primitive: its texts in differences.txt, clause first}."""
+def entries():
+  """{line of differences.txt: (family, primitive or *, its text, clause first)}."""
   out = {}
-  for line in lines_of(ORACLE / "differences.txt"):
-    _, name, _, clause, reason = [p.strip() for p in line.split(";", 4)]
-    out.setdefault(name, []).append(f"`{clause}`: {reason}")
+  lines = (ORACLE / "differences.txt").read_text().splitlines()
+  for number, line in enumerate(lines, 1):
+    if line.strip() and not line.startswith("#"):
+      family, name, _, clause, reason = [p.strip() for p in line.split(";", 4)]
+      out[number] = (family, name, f"`{clause}`: {reason}")
   return out
 
 
-def count_differences(program, names):
-  """{primitive: deliberate differences}, as oracle_compare counts them."""
-  command = [program]
-  for name in names:
-    command += ["--primitive", name]
-  files = [str(p) for p in verdictfile.paths().values()]
-  text = subprocess.run(command + files, capture_output=True, text=True,
-                        check=False).stdout
-  rows = [line.split() for line in text.splitlines()]
-  return {r[0]: int(r[4]) for r in rows if len(r) > 5 and r[0] in names}
+def differences(program):
+  """{primitive: [(deliberate differences, why)]}, as the programs count them."""
+  known, out = entries(), {}
+  for family in sorted({family for family, _, _ in known.values()}):
+    names = {n for f, n, _ in known.values() if f == family}
+    if family == "regions":
+      command = [str(pathlib.Path(program).parent / "oracle_regions")]
+    else:
+      command = [program, "--listed", str(verdictfile.path_of(family))]
+      for name in sorted(names) if "*" not in names else ():
+        command += ["--primitive", name]
+    text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    for row in [l.split() for l in text.splitlines() if l.startswith("listed ")]:
+      why = known[int(row[1])][2]
+      seen = out.setdefault(row[2], {})
+      seen[why] = seen.get(why, 0) + int(row[3])
+  return out
 
 
 def table(program):
   counts = {}
-  for path in verdictfile.paths().values():
+  for path in [*verdictfile.paths().values(), verdictfile.path_of("regions")]:
     verdictfile.tally(verdictfile.read(path), counts)
-  why = reasons()
   missing = dict(line.split(" ", 1) for line in lines_of(ORACLE / "norules.txt"))
-  differences = count_differences(program, sorted(why))
+  differ = differences(program)
   total = [sum(c[i] for c in counts.values()) for i in (0, 1)]
   without = sum(sum(counts[n]) for n in missing if n in counts)
   out = [f"{sum(total):,} verdicts of {len(counts)} primitives: {total[0]:,} accepted, "
-         f"{total[1]:,} rejected. {sum(differences.values())} differ, each explained. "
+         f"{total[1]:,} rejected. {sum(sum(d.values()) for d in differ.values()):,} differ, each explained. "
          + (f"{without:,} are of {len(missing)} primitives that have no rule yet." if
             missing else "Each primitive has a rule."), "",
          "| primitive | verdicts | accepted | rejected | differences and why |",
          "| --- | ---: | ---: | ---: | --- |"]
   for name, (yes, no) in sorted(counts.items()):
-    note = ""
-    if differences.get(name):
-      note = f"{differences[name]}: " + "; ".join(why[name])
+    note = "; ".join(f"{n}: {why}" for why, n in differ.get(name, {}).items())
     if name in missing:
       note = f"no rule yet: {missing[name]}"
     out.append(f"| `{name}` | {yes + no} | {yes} | {no} | {note} |")
