@@ -31,6 +31,12 @@ Program generate(Context &context, const PrimitiveSet &primitives,
 CheckOptions shardedOptions(Context &context, int64_t data, int64_t model,
                             bool scan = false, unsigned furtherAxes = 0);
 
+/// One region of `shard_map` over two axes with so many equations, rounded up
+/// to whole layers of ten: gathers, casts, sums and permutations among
+/// products. Types are recorded; no equation is in error.
+Program generateManual(Context &context, const PrimitiveSet &primitives,
+                       uint64_t equations);
+
 /// Makes the types that a check found the recorded ones: a program traced under
 /// the mesh.
 void recordTypes(Program &program, const CheckedProgram &checked);

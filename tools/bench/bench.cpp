@@ -95,6 +95,15 @@ void checkRecorded(benchmark::State &state) {
   timeCheck(state, program, {});
 }
 
+/// A region of shard_map: types with states are compared with the recorded
+/// ones.
+void checkManual(benchmark::State &state) {
+  Context context;
+  Program program =
+      generateManual(context, primitives(), uint64_t(state.range(0)));
+  timeCheck(state, program, {});
+}
+
 /// 10^5 equations on meshes of different sizes: data, model, further axes.
 void checkMesh(benchmark::State &state) {
   Context context;
@@ -236,6 +245,7 @@ void memory(benchmark::State &state) {
 
 BENCHMARK(checkRetyped)->RangeMultiplier(10)->Range(100, 1'000'000);
 BENCHMARK(checkRecorded)->RangeMultiplier(10)->Range(100, 1'000'000);
+BENCHMARK(checkManual)->RangeMultiplier(10)->Range(100, 1'000'000);
 BENCHMARK(checkMesh)
     ->Args({1, 1, 0})
     ->Args({4, 2, 0})
