@@ -152,6 +152,8 @@ std::optional<CastPath> shardtype::castPath(const Context &cx, MeshId meshId,
 ErrorBuilder &ErrorBuilder::castOperand(unsigned operand,
                                         const ManualAxisType &to) {
   const Type &type = cx_.context().type(cx_.operandId(operand));
+  if (!type.sharding.hasMesh() && !to.reduced.empty())
+    return *this; // No cast makes it so (manual/preduced.2).
   MeshId mesh = type.sharding.hasMesh() ? type.sharding.mesh : cx_.mesh();
   std::optional<CastPath> path =
       castPath(cx_.context(), mesh, type.manual, to,
