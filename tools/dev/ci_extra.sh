@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # What CI checks beyond the README's test command: formatting, a clang build, a
 # sanitizer build, a bounded fuzz run, and the Python package on the three JAX
-# versions it serves. Ends in a line that counts the steps.
+# versions it serves. Ends in a line that counts the steps. A step that is
+# `watch`ed is cut off after its seconds and does not decide: it says what failed.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 passed=0
 failed=0
+watched=0
 step() { # step NAME COMMAND...: runs it, counts it, says how long it took
   local name=$1 start=$SECONDS
   shift
@@ -18,6 +20,13 @@ step() { # step NAME COMMAND...: runs it, counts it, says how long it took
     failed=$((failed + 1))
     echo "== $name: FAILED after $((SECONDS - start)) s"
   fi
+}
+watch() { # watch SECONDS NAME: the same, bounded, and without deciding
+  local before=$failed
+  export -f "$2"
+  step "$2" timeout "$1" bash -c "$2"
+  watched=$((watched + failed - before))
+  failed=$before
 }
 
 format() {
@@ -45,8 +54,9 @@ step packages bash tools/dev/setup.sh clang-19 clang-format-19 \
   libclang-rt-19-dev python3-venv
 step format format
 step clang clang_build
-step sanitizers sanitizers
-step fuzz fuzz
-step python python_package
-echo "CI steps beyond the tests: $passed passed, $failed failed"
+watch 900 sanitizers
+watch 120 fuzz
+watch 720 python_package
+echo "CI steps beyond the tests: $passed passed, $failed failed," \
+  "$watched failed of those that do not decide"
 [ "$failed" -eq 0 ]
