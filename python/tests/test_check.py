@@ -43,12 +43,6 @@ PARAMS = {"w": jax.ShapeDtypeStruct((4, 8), "float32"), "b": jax.ShapeDtypeStruc
 X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 
 
-@pytest.fixture(autouse=True)
-def use_program(monkeypatch):
-    if PROGRAM is not None:
-        monkeypatch.setenv("SHARDTYPE_PROGRAM", PROGRAM)
-
-
 def layer(params, x):
     h = x @ params["w"]
     return reshard(h, P("data", None)) + params["b"]
