@@ -101,7 +101,8 @@ TypeId shardtype::joinVarying(Context &cx, TypeId a, TypeId b) {
   return typematch(cx, joined, cx.intern(other)) ? joined : TypeId();
 }
 
-void shardtype::joinState(TypingContext &cx, unsigned result, AxisSet axes) {
+/// A result that varies over `axes` too.
+static void joinState(TypingContext &cx, unsigned result, AxisSet axes) {
   Typed typed = cx.results()[result];
   if (!typed.type.valid() || !cx.context().type(typed.type).isArray())
     return;
@@ -109,6 +110,19 @@ void shardtype::joinState(TypingContext &cx, unsigned result, AxisSet axes) {
   to.varying |= axes - to.unreduced - to.reduced;
   cx.setResult(result, withManual(cx.context(), typed.type, to, cx.mesh()),
                typed.open);
+}
+
+void shardtype::resultsVary(TypingContext &cx, AxisSet axes, StringRef why) {
+  AxisSet lost;
+  for (const Typed &result : cx.results())
+    if (result.type.valid() && cx.context().type(result.type).isArray())
+      lost |= axes - cx.context().type(result.type).manual.varying;
+  if (lost.empty())
+    return;
+  if (cx.options().vma == Vma::On)
+    return warnVariationLost(cx, lost, why);
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    joinState(cx, i, axes);
 }
 
 namespace {

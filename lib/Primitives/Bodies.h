@@ -35,8 +35,10 @@ bool differInSharding(Context &cx, TypeId from, TypeId to);
 /// they vary over (R may become V); invalid: there is none.
 TypeId joinVarying(Context &cx, TypeId a, TypeId b);
 
-/// A result that varies over `axes` too, where that is found out.
-void joinState(TypingContext &cx, unsigned result, AxisSet axes);
+/// The results differ where devices do that differ over `axes`: a warning if
+/// they are said not to, else they vary where that is found out. `why`: what
+/// does vary.
+void resultsVary(TypingContext &cx, AxisSet axes, StringRef why);
 
 /// A bool or index that decides what devices do varies over `axes`: reports
 /// collectives over those in the bodies (manual/control.1). `what` is what

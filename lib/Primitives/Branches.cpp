@@ -111,16 +111,7 @@ static void checkPredicate(TypingContext &cx, ArrayRef<JaxprId> branches) {
   if (axes.empty())
     return;
   checkCollectives(cx, branches, axes, "branch index");
-  AxisSet lost;
-  for (const Typed &result : cx.results())
-    if (result.type.valid() && cx.context().type(result.type).isArray())
-      lost |= axes - cx.context().type(result.type).manual.varying;
-  if (lost.empty())
-    return;
-  if (cx.options().vma == Vma::On)
-    return warnVariationLost(cx, lost, "the index of the branch does");
-  for (unsigned i = 0; i < cx.numResults(); ++i)
-    joinState(cx, i, axes);
+  resultsVary(cx, axes, "the index of the branch does");
 }
 
 /// Reports two branches that differ; the ways out are the types that branches

@@ -196,19 +196,10 @@ struct PallasCall : Results {
 
 /// manual/lost.5: what comes out depends on what goes in, whatever is declared.
 static void checkVaries(TypingContext &cx) {
-  AxisSet axes, lost;
+  AxisSet axes;
   for (unsigned i = 0; i < cx.numOperands(); ++i)
     axes |= cx.operand(i).manual.varying;
-  for (const Typed &result : cx.results())
-    if (result.type.valid() && cx.context().type(result.type).isArray())
-      lost |= axes - cx.context().type(result.type).manual.varying;
-  if (lost.empty())
-    return;
-  if (cx.options().vma == Vma::On)
-    return warnVariationLost(cx, lost, "it is declared without");
-  for (unsigned i = 0; i < cx.numResults() && cx.options().vma == Vma::Infer;
-       ++i)
-    joinState(cx, i, axes);
+  resultsVary(cx, axes, "it is declared without");
 }
 
 /// opaque/type.1: what was declared; without a parameter that says it, what is

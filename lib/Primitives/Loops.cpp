@@ -200,15 +200,7 @@ static void checkCondition(TypingContext &cx, TypeId condition) {
     return;
   AxisSet axes = cx.context().type(condition).manual.varying;
   checkCollectives(cx, {p.cond, p.body}, axes, "loop condition");
-  AxisSet lost;
-  for (const Typed &result : cx.results())
-    if (result.type.valid() && cx.context().type(result.type).isArray())
-      lost |= axes - cx.context().type(result.type).manual.varying;
-  if (!lost.empty() && cx.options().vma == Vma::On)
-    warnVariationLost(cx, lost, "the condition of the loop does");
-  for (unsigned i = 0; i < cx.numResults() && cx.options().vma == Vma::Infer;
-       ++i)
-    joinState(cx, i, axes);
+  resultsVary(cx, axes, "the condition of the loop does");
 }
 
 /// manual/infer.4: what the condition varies over, all carries vary over, for

@@ -219,15 +219,9 @@ void shardtype::writeDiagnostics(OStream &json, const CheckedProgram &checked,
 void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
                                const ReportOptions &options,
                                bool withEquations) {
-  const Context &cx = checked.program->context();
   JsonReport report(json, checked, options.sources);
   json.object([&] {
-    json.attribute("schema", "shardtype-check/1");
-    json.attribute("program", utf8(options.program));
-    json.attribute("ok", checked.ok());
-    json.attribute("basis", str(checked.basis));
-    writeMesh(json, cx, cx.meshOrEmpty(checked.mesh));
-    json.attribute("equations", checked.equations);
+    writeHead(json, "shardtype-check/1", checked, options);
     report.signature();
     report.diagnostics();
     if (withEquations)

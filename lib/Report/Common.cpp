@@ -165,3 +165,15 @@ void shardtype::writeMesh(llvm::json::OStream &json, const Context &cx,
       });
   });
 }
+
+void shardtype::writeHead(llvm::json::OStream &json, StringRef schema,
+                          const CheckedProgram &checked,
+                          const ReportOptions &options) {
+  const Context &cx = checked.program->context();
+  json.attribute("schema", schema);
+  json.attribute("program", utf8(options.program));
+  json.attribute("ok", checked.ok());
+  json.attribute("basis", str(checked.basis));
+  writeMesh(json, cx, cx.meshOrEmpty(checked.mesh));
+  json.attribute("equations", checked.equations);
+}

@@ -33,6 +33,9 @@ std::string utf8(StringRef text);
 /// Parts of a JSON report. `source`: where something comes from, `whole` with
 /// column and function; nothing if it is not known.
 void writeMesh(llvm::json::OStream &json, const Context &cx, const Mesh &mesh);
+/// What every report on a program begins with.
+void writeHead(llvm::json::OStream &json, StringRef schema,
+               const CheckedProgram &checked, const ReportOptions &options);
 void writeDiagnostics(llvm::json::OStream &json, const CheckedProgram &checked,
                       Sources *sources);
 void writeSource(llvm::json::OStream &json, const Program &program,

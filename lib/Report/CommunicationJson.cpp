@@ -72,18 +72,12 @@ void shardtype::writeCommunicationJson(OStream &json,
                                        const CheckedProgram &checked,
                                        const CommunicationAccount &account,
                                        const ReportOptions &options) {
-  const Context &cx = checked.program->context();
   auto total = [&](const AxesTotal &axes) {
     json.attribute("collectives", axes.collectives);
     writeExecutions(json, "sent_bytes", axes.sent);
   };
   json.object([&] {
-    json.attribute("schema", "shardtype-cost/1");
-    json.attribute("program", utf8(options.program));
-    json.attribute("ok", checked.ok());
-    json.attribute("basis", str(checked.basis));
-    writeMesh(json, cx, cx.meshOrEmpty(checked.mesh));
-    json.attribute("equations", checked.equations);
+    writeHead(json, "shardtype-cost/1", checked, options);
     json.attributeArray("collectives", [&] {
       for (const NamedCollective &found : account.collectives)
         writeCollective(json, *checked.program, found);

@@ -51,6 +51,13 @@ public:
     return out + "]" + sets(tail);
   }
 
+  std::vector<std::string> types(ArrayRef<std::string> texts) const {
+    std::vector<std::string> out;
+    for (const std::string &text : texts)
+      out.push_back(type(text));
+    return out;
+  }
+
 private:
   /// Takes one axis or a tuple of them off the text.
   std::string axes(StringRef &rest) const {

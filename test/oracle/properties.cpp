@@ -154,9 +154,7 @@ void Properties::refusals(const Primitive &row, const Group &group) {
   for (const Case &c : group.cases) {
     if (c.error.empty())
       continue;
-    std::vector<std::string> operands;
-    for (const std::string &text : c.operands)
-      operands.push_back(units.type(text));
+    std::vector<std::string> operands = units.types(c.operands);
     bool plain = llvm::all_of(operands, isPlain);
     if (plain && !asks) {
       for (std::string &text : operands)
@@ -176,9 +174,7 @@ void Properties::bodies(const Group &group) {
   for (const Case &c : group.cases) {
     if (c.error.empty())
       continue;
-    std::vector<std::string> operands;
-    for (const std::string &text : c.operands)
-      operands.push_back(units.type(text));
+    std::vector<std::string> operands = units.types(c.operands);
     bool plain = llvm::all_of(operands, isPlain);
     if (!plain && !units.any())
       continue;
@@ -191,8 +187,7 @@ void Properties::bodies(const Group &group) {
                  [&] { return Retyped::text(group, c); });
     std::optional<Retyped::Results> ours =
         retyped_.run(group, group.mesh, c.operands);
-    for (std::string &text : ours->types)
-      text = units.type(text);
+    ours->types = units.types(ours->types);
     if (ours->types != wanted->types)
       reportBroken(Retyped::text(group, c), why, wanted->types, ours->types);
   }

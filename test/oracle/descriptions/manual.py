@@ -158,24 +158,26 @@ def _moves(axes, size, shapes):
     yield "pbroadcast_dynamic", form({"axis_name": axes}, s, ((), "i32"))
 
 
+def _grouped(name, base, shape):
+  """`name` with each of its axis_index_groups."""
+  for groups in _groups_of(base["axis_size"]):
+    size = base["axis_size"] if groups is None else len(groups[0])
+    yield name, form(
+        {**base, "axis_size": size, "axis_index_groups": groups}, shape)
+
+
 def _gathers(axes, size, shapes):
   for s, tiled in itertools.product(shapes, (True, False)):
     for dim in range(len(s) + (not tiled)):
       base = {"all_gather_dimension": dim, "axis_name": axes, "axis_size": size,
               "tiled": tiled}
-      for groups in _groups_of(size):
-        length = size if groups is None else len(groups[0])
-        yield "all_gather", form(
-            {**base, "axis_size": length, "axis_index_groups": groups}, s)
+      yield from _grouped("all_gather", base, s)
       for name in ("all_gather_invariant", "all_gather_reduced"):
         yield name, form(base, s)
     for dim in range(len(s)):
       base = {"scatter_dimension": dim, "axis_name": axes, "axis_size": size,
               "tiled": tiled}
-      for groups in _groups_of(size):
-        length = size if groups is None else len(groups[0])
-        yield "reduce_scatter", form(
-            {**base, "axis_size": length, "axis_index_groups": groups}, s)
+      yield from _grouped("reduce_scatter", base, s)
       yield "unreduced_reduce_scatter", form(base, s)
 
 
