@@ -120,6 +120,8 @@ CheckedProgram shardtype::check(const Program &program,
   if (meshes.fromRecording())
     reportDropped(program, meshes, findings);
   std::vector<Val> results = engine.runEntry(arguments);
+  if (meshes.fromRecording())
+    reportRefusedRegions(program, out.diagnostics, findings);
   out.typed = engine.typedEquations();
   takeResults(engine, results, findings);
   findings.finish();

@@ -111,9 +111,9 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   state.known = true;
   state.ownMesh = info.hasContextMesh;
   state.derived = info.derived;
-  if (StringRef call = callOf(program_, info, shared_->calls);
-      !call.empty() && !info.derived.valid())
-    state.derived = context_.intern("{\"api\":\"" + call.str() + "\"}");
+  if (!info.derived.valid())
+    if (StringRef call = callOf(program_, info, shared_->calls); !call.empty())
+      state.derived = context_.intern("{\"api\":\"" + call.str() + "\"}");
   if (info.hasContextMesh)
     state.mesh = meshes().rewrite(info.contextMesh);
   if (shared_->doubtsBackward && info.nameStack.valid())

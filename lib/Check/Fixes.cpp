@@ -389,8 +389,8 @@ void FixWriter::wantInputs(const Body &body, EqnId id, ArrayRef<TypeId> types,
 /// in place of those of the trace.
 bool FixWriter::writeCast(Body &body, EqnId id, ArrayRef<TypeId> types) {
   const Eqn &eqn = program_.eqn(id);
-  StringRef name = program_.name(eqn);
-  if (name != "pvary" && name != "reduced_vary_cast")
+  const PrimitiveInfo *info = program_.primitiveInfo(eqn);
+  if (!info || !info->castsToVarying)
     return false;
   TypeId result = checked_.type(body.instance, program_.result(eqn, 0));
   Atom operand = mapped(body, program_.operandsOf(eqn)[0]);

@@ -330,8 +330,8 @@ static std::optional<Trail> missing(const Type &a, const Type &b) {
 /// nothing in the jaxpr does.
 static const Eqn *castFor(const Program &program, const Jaxpr &jaxpr,
                           EqnId cast) {
-  StringRef name = program.name(program.eqn(cast));
-  if (name != "pvary" && name != "reduced_vary_cast")
+  const PrimitiveInfo *info = program.primitiveInfo(program.eqn(cast));
+  if (!info || !info->castsToVarying)
     return nullptr;
   Atom given = program.result(program.eqn(cast), 0);
   for (EqnId id(cast.raw() + 1); id.raw() < jaxpr.firstEqn + jaxpr.numEqns;

@@ -75,6 +75,47 @@ void shardtype::reportDropped(const Program &program, Meshes &meshes,
   }
 }
 
+/// Where the only region is that was recorded without the check; invalid: there
+/// are several.
+static StackId uncheckedRegion(const Program &program) {
+  StackId stack;
+  for (const Eqn &eqn : program.eqns) {
+    if (!eqn.info.valid() || program.name(eqn) != "shard_map")
+      continue;
+    const EqnInfo &info = program.info(eqn.info);
+    if (!info.derived.valid() ||
+        !program.context().str(info.derived).contains("\"vma\""))
+      continue;
+    if (stack.valid() && stack != info.stack)
+      return StackId();
+    stack = info.stack;
+  }
+  return stack;
+}
+
+void shardtype::reportRefusedRegions(const Program &program,
+                                     const DiagnosticList &diagnostics,
+                                     Findings &findings) {
+  if (llvm::any_of(diagnostics.all(), [](const Diagnostic &d) {
+        return d.code == diag::OutputVaries;
+      }))
+    return;
+  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
+  for (const auto &[i, value] : llvm::enumerate(notes)) {
+    const json::Object *note = value.getAsObject();
+    if (!note || note->getString("kind") != StringRef("vma"))
+      continue;
+    Diagnostic d;
+    d.code = diag::RegionRefused;
+    d.level = info(d.code).level;
+    d.message = formatDiag(
+        d.code, {note->getString("why").value_or("no reason is given").str()});
+    d.stack = uncheckedRegion(program);
+    d.path = "context/record/notes/" + std::to_string(i);
+    findings.add(std::move(d));
+  }
+}
+
 std::vector<DiagNote> shardtype::unmarkedDerivatives(const Program &program) {
   std::vector<DiagNote> notes;
   const Entry &entry = program.entry;

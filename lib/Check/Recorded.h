@@ -10,6 +10,11 @@ namespace shardtype {
 /// Reports each sharding that the recorder could not build
 /// (structure/record.1).
 void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
+/// Reports that JAX refuses the bodies of shard_map, where the recorder saw it
+/// and nothing else says it (structure/record.5).
+void reportRefusedRegions(const Program &program,
+                          const DiagnosticList &diagnostics,
+                          Findings &findings);
 /// The user's calls that rules have to know of, by their index in the table
 /// `apis` (structure/record.4); empty for all others.
 std::vector<std::string> knownCalls(const Program &program);

@@ -42,19 +42,9 @@ private:
 };
 } // namespace
 
-/// `model.py:41:12`, or the equation's path.
-static std::string placeOf(const Program &program, const Diagnostic &d) {
-  ArrayRef<FrameId> frames = program.stack(d.stack);
-  if (frames.empty())
-    return d.path;
-  const Frame &frame = program.frames[frames.front().index()];
-  return program.context().str(frame.file).str() + ":" +
-         std::to_string(frame.line) + ":" + std::to_string(frame.column + 1);
-}
-
 void SourceFixer::leave(const Diagnostic &d, const std::string &why) {
-  streams_.err << placeOf(program_, d) << ": " << info(d.code).code << ": "
-               << why << '\n';
+  streams_.err << place(program_, d) << ": " << info(d.code).code << ": " << why
+               << '\n';
   ++left_;
 }
 
@@ -82,7 +72,7 @@ void SourceFixer::add(const Diagnostic &d, const SourceEdit &edit) {
       plan.imports.push_back(line);
   if (!isNew)
     return;
-  streams_.err << placeOf(program_, d) << ": " << info(d.code).code << ": "
+  streams_.err << place(program_, d) << ": " << info(d.code).code << ": "
                << edit.oneLine();
   if (edit.alsoAt)
     streams_.err << " (runs " << edit.alsoAt + 1 << " times in the program)";

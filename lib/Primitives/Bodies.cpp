@@ -1,6 +1,7 @@
 // Bodies.cpp - what rows that hold jaxprs share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
+#include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -137,20 +138,8 @@ struct UsedCollective {
 static AxisSet axesNamed(const Program &program, const Eqn &eqn,
                          const Mesh &mesh) {
   AxisSet axes;
-  for (StringRef key : {"axes", "axis_name"}) {
-    ValueId id = program.param(eqn.params, key);
-    if (!id.valid())
-      continue;
-    auto add = [&](const Value &value) {
-      if (value.kind != Value::Str && value.kind != Value::OpaqueText)
-        return;
-      if (std::optional<unsigned> at = mesh.find(value.text))
-        axes.insert(*at);
-    };
-    add(program.value(id));
-    for (ValueId element : program.value(id).elements)
-      add(program.value(element));
-  }
+  for (uint8_t axis : collectiveAxes(program, eqn.params, mesh))
+    axes.insert(axis);
   return axes;
 }
 
@@ -275,8 +264,8 @@ static std::vector<Typed> joinCarries(TypingContext &cx, const LoopBody &loop,
   return {};
 }
 
-/// The expression that casts `from` to `to`, around `value`.
-static Fix castFix(TypingContext &cx, TypeId from, TypeId to, StringRef value) {
+Fix shardtype::castFix(TypingContext &cx, TypeId from, TypeId to,
+                       StringRef value) {
   Context &types = cx.context();
   Fix fix;
   fix.type = to;
@@ -397,7 +386,8 @@ std::vector<Typed> shardtype::triedResults(TypingContext &cx, JaxprId body,
                                            ArrayRef<Typed> args,
                                            BodyInputs inputs) {
   std::vector<Typed> tried = cx.host().tryBody(body, args, cx.mesh());
-  if (tried.empty()) { // Nothing is reported here, or there are errors anyway.
+  // Nothing is reported here, or there are errors anyway.
+  if (tried.empty() && !cx.program().jaxpr(body).outs.empty()) {
     TypingHost::Body typed = cx.host().typeBody(body, args, cx.mesh(), inputs);
     tried.assign(typed.results.begin(), typed.results.end());
   }

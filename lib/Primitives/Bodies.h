@@ -40,6 +40,9 @@ TypeId joinVarying(Context &cx, TypeId a, TypeId b);
 /// does vary.
 void resultsVary(TypingContext &cx, AxisSet axes, StringRef why);
 
+/// The fix that casts `from` to `to` by an expression around `value`.
+Fix castFix(TypingContext &cx, TypeId from, TypeId to, StringRef value);
+
 /// A bool or index that decides what devices do varies over `axes`: reports
 /// collectives over those in the bodies (manual/control.1). `what` is what
 /// varies.

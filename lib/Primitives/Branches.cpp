@@ -86,20 +86,10 @@ static void offerCasts(TypingContext &cx, const Branches &all, unsigned result,
     TypeId own = body.results[result].type;
     if (!differs(body))
       continue;
-    auto path = castPath(types, types.type(joined).sharding.mesh,
-                         types.type(own).manual, types.type(joined).manual,
-                         bytesPerDevice(types, own));
-    Fix fix;
-    fix.type = joined;
+    Fix fix = castFix(cx, own, joined, "...");
     fix.result = fix.bodyResult = result;
     fix.group = several;
-    fix.spec = stateSpec(types, types.type(joined).sharding.mesh,
-                         types.type(joined).manual);
-    fix.code = path ? path->code : "";
-    if (size_t at = fix.code.find("{0}"); at != std::string::npos)
-      fix.code.replace(at, 3, "...");
     fix.code = "return " + fix.code + " from branch " + std::to_string(k);
-    fix.assumed = true;
     error.fix(fix);
   }
 }

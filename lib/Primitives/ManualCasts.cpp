@@ -108,9 +108,12 @@ static DimMap castDims(TypingContext &cx) {
 }
 
 template <auto Type>
-static constexpr Primitive row(StringRef name,
-                               ArrayRef<StringRef> aliases = {}) {
-  return {.info = {name, schemaOf<Cast>, PrintStyle::Plain, aliases},
+static constexpr Primitive row(StringRef name, ArrayRef<StringRef> aliases = {},
+                               bool castsToVarying = false) {
+  return {.info = {.name = name,
+                   .params = schemaOf<Cast>,
+                   .aliases = aliases,
+                   .castsToVarying = castsToVarying},
           .decode = decodeFor<Cast, 1>,
           .dims = castDims,
           .linearity = {Linearity::Jointly, 1},
@@ -122,8 +125,8 @@ static constexpr StringRef OldVaryUnreduced[] = {"vary_unreduced_cast_p"};
 static constexpr StringRef OldReducedVary[] = {"reduced_vary_cast_p"};
 
 static const Primitive Rows[] = {
-    row<pvary>("pvary"), row<preduced>("preduced"),
+    row<pvary>("pvary", {}, true), row<preduced>("preduced"),
     row<varyUnreduced>("vary_unreduced_cast", OldVaryUnreduced),
-    row<reducedVary>("reduced_vary_cast", OldReducedVary)};
+    row<reducedVary>("reduced_vary_cast", OldReducedVary, true)};
 
 ArrayRef<Primitive> shardtype::manualCasts() { return Rows; }

@@ -255,16 +255,14 @@ static LogicalResult vjpTypes(TypingContext &cx) {
                    true);
 }
 
-/// The results of the forward function. It is not held by this equation: it
-/// runs where its `ad_vjp` stands. If it has errors they are reported here, for
-/// the operands may be others.
-static std::vector<Typed> forwardResults(TypingContext &cx,
-                                         ArrayRef<Typed> args) {
-  JaxprId jaxpr = cx.params<Derivative>().jaxpr;
-  std::vector<Typed> tried = cx.host().tryBody(jaxpr, args, cx.mesh());
-  if (!tried.empty() || cx.program().jaxpr(jaxpr).outs.empty())
-    return tried;
-  return cx.host().typeBody(jaxpr, args, cx.mesh()).results.vec();
+/// Does an operand pass wherever it is placed? JAX broadcasts such to what they
+/// belong to.
+static bool passesAnyPlace(TypingContext &cx, Typed own, unsigned operand) {
+  const Type &type = cx.operand(operand);
+  bool isWhole = type.isArray() && !type.sharding.hasUR() &&
+                 !type.sharding.partitioned() && type.manual.trivial();
+  return own.open || cx.operandTyped(operand).open ||
+         (isWhole && (type.rank() == 0 || cx.params<Derivative>().batched));
 }
 
 /// ad_vjp_apply/operand.1, .2
@@ -276,13 +274,8 @@ static LogicalResult checkCotangent(TypingContext &cx, unsigned number,
   if (!wanted.valid())
     return cx.error(diag::RuleMissingBare, cx.name(),
                     "results that have no cotangents: " + cx.arg(result.type));
-  const Type &type = cx.operand(operand);
-  bool isWhole = type.isArray() && !type.sharding.hasUR() &&
-                 !type.sharding.partitioned() && type.manual.trivial();
-  bool takes =
-      result.open || cx.operandTyped(operand).open ||
-      (isWhole && (type.rank() == 0 || cx.params<Derivative>().batched));
-  if (isTyped(cx, cx.operandId(operand), wanted, !takes))
+  if (isTyped(cx, cx.operandId(operand), wanted,
+              !passesAnyPlace(cx, result, operand)))
     return success();
   return refuseOperand(cx, "cotangent", number, operand, wanted);
 }
@@ -295,8 +288,11 @@ static LogicalResult applyTypes(TypingContext &cx) {
     return cx.error(diag::ResultCount, cx.name(), parts->primals,
                     cx.numResults());
   bool reported = failed(checkInputs(cx, *parts));
+  // The forward function runs where its `ad_vjp` stands. If it has errors they
+  // are reported here, for the operands may be others.
   std::vector<Typed> forward =
-      forwardResults(cx, cx.operands().take_front(parts->inputs()));
+      triedResults(cx, cx.params<Derivative>().jaxpr,
+                   cx.operands().take_front(parts->inputs()));
   for (unsigned i = 0; i < parts->results && i < forward.size(); ++i)
     reported |= failed(checkCotangent(cx, i, parts->inputs() + i, forward[i]));
   for (unsigned i = 0; i < parts->primals; ++i) { // ad_vjp_apply/type.1
@@ -329,13 +325,7 @@ static LogicalResult checkTangent(TypingContext &cx, unsigned number,
   if (!wanted.valid())
     return cx.unknownPrimitive(cx.name());
   const Typed own = cx.operandTyped(primal), given = cx.operandTyped(operand);
-  const Type &type = cx.operand(operand);
-  bool isWhole = type.isArray() && !type.sharding.hasUR() &&
-                 !type.sharding.partitioned() && type.manual.trivial();
-  bool takes =
-      own.open || given.open ||
-      (isWhole && (type.rank() == 0 || cx.params<Derivative>().batched));
-  if (isTyped(cx, given.type, wanted, !takes))
+  if (isTyped(cx, given.type, wanted, !passesAnyPlace(cx, own, operand)))
     return success();
   bool linearized = cx.params<Derivative>().api == "linearize";
   if (!linearized && isTyped(cx, given.type, wanted, /*placed=*/false))

@@ -11,7 +11,6 @@ namespace shardtype {
 /// The innermost frame of a stack; null: no source is known.
 const Frame *innermost(const Program &program, StackId stack);
 /// `model.py:41:12` (columns from 1), or the equation's path.
-std::string place(const Program &program, const Diagnostic &diagnostic);
 std::string place(const Program &program, StackId stack, StringRef path);
 /// Does the type hold partial results?
 bool leavesPartial(const Context &cx, TypeId type);

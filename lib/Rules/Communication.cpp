@@ -10,10 +10,9 @@ const Value *TypedEqn::param(StringRef key) const {
   return id.valid() ? &program.value(id) : nullptr;
 }
 
-/// The named axes of a collective, in the order given; numbers are dims.
-static AxisList axesOf(const TypedEqn &eqn) {
+AxisList shardtype::collectiveAxes(const Program &program, ParamsId params,
+                                   const Mesh &mesh) {
   AxisList axes;
-  const Mesh &mesh = eqn.context.meshOrEmpty(eqn.mesh);
   auto add = [&](const Value &value) {
     if (value.kind != Value::Str && value.kind != Value::OpaqueText)
       return;
@@ -22,12 +21,17 @@ static AxisList axesOf(const TypedEqn &eqn) {
       axes.push_back(static_cast<uint8_t>(*at));
   };
   for (StringRef key : {"axes", "axis_name"})
-    if (const Value *value = eqn.param(key)) {
-      add(*value);
-      for (ValueId element : value->elements)
-        add(eqn.program.value(element));
+    if (ValueId id = program.param(params, key); id.valid()) {
+      add(program.value(id));
+      for (ValueId element : program.value(id).elements)
+        add(program.value(element));
     }
   return axes;
+}
+
+static AxisList axesOf(const TypedEqn &eqn) {
+  return collectiveAxes(eqn.program, eqn.params,
+                        eqn.context.meshOrEmpty(eqn.mesh));
 }
 
 /// How many devices take part together: those of the axes, or one group.

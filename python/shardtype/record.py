@@ -107,7 +107,7 @@ def _once_more(
             dict(first.axes), vma=False, markers=first.markers, table=first.table
         )
         out, recorder = _try(run, recorder)
-        if out is not None:
+        if out is not None and (not first.marked or _fails_without_markers(run, first)):
             recorder.notes.append(Note("vma", "shard_map", line))
             return out, recorder
     if first.markers and first.marked:
@@ -118,6 +118,12 @@ def _once_more(
             return out, recorder
     _explain(error)
     raise error
+
+
+def _fails_without_markers(run: Callable[[], Any], first: Recorder) -> bool:
+    """Whether JAX refuses the program, and not a marker in it."""
+    recorder = Recorder(dict(first.axes), vma=first.vma, markers=False, table=first.table)
+    return _try(run, recorder)[0] is None
 
 
 def _try(run: Callable[[], Any], recorder: Recorder) -> tuple[Any, Recorder]:

@@ -30,6 +30,7 @@ constexpr NoExample WithoutExample[] = {
     {diag::InputBinary, "no text; 'inputs that are no text' below"},
     {diag::MeshSize, "only a JSON program says it; 'a mesh of another size'"},
     {diag::OwnRule, "needs a file of rules; test/Driver/own.test"},
+    {diag::RegionRefused, "only a recording says it; test/Driver/record.test"},
     {diag::CollectiveDenied, "only 'cost' looks; test/Cost/deny.jaxpr"},
 };
 

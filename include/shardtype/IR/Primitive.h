@@ -74,6 +74,9 @@ struct PrimitiveInfo {
   /// Devices of a manual region meet in it: where they do not run the same
   /// equations, it waits for ever.
   bool collective = false;
+  /// It casts to varying over the axes of its parameter `axes`: JAX writes such
+  /// where operands of an operation vary over different axes.
+  bool castsToVarying = false;
 };
 
 /// Finds what is known of a primitive by name or alias; null: unknown.

@@ -47,6 +47,10 @@ void writeInputErrorsJson(llvm::json::OStream &json,
                           const DiagnosticList &diagnostics,
                           const ReportOptions &options);
 
+/// Where a finding is: `model.py:41:12` (columns from 1), or the equation's
+/// path.
+std::string place(const Program &program, const Diagnostic &diagnostic);
+
 /// An amount (Support/Bytes.h) as a number; else null, and in `KEY_is` why:
 /// "unknown" or "too many".
 void writeAmount(llvm::json::OStream &json, StringRef key, uint64_t amount);

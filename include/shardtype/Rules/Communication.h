@@ -21,6 +21,10 @@ struct TypedEqn {
   const Value *param(StringRef key) const;
 };
 
+/// The named axes of a collective on a mesh, in the order given, each once.
+AxisList collectiveAxes(const Program &program, ParamsId params,
+                        const Mesh &mesh);
+
 /// How often the bodies of an equation run for each time that it runs itself.
 struct BodyRuns {
   enum Kind : uint8_t {

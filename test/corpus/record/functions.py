@@ -141,6 +141,16 @@ def mapped_against_the_rules(x):
     return jax.shard_map(lambda a: a.sum(), in_specs=P("data"), out_specs=P())(x)
 
 
+@program(f32(8, 4), mesh="data=4,model=2")
+def mapped_with_another_carry(x):
+    """The carry starts equal on all devices, and each adds what it holds."""
+
+    def body(a):
+        return lax.scan(lambda c, _: (c + a.sum(), None), jnp.zeros(()), None, length=2)[0][None]
+
+    return jax.shard_map(body, in_specs=P("data"), out_specs=P("data"))(x)
+
+
 # Derivatives.
 
 
