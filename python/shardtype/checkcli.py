@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 from shardtype import program, specs, verdict
 from shardtype.errors import ExportError
@@ -50,10 +50,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 class Check:
     """One run of the command."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, out: TextIO) -> None:
         self._options = options
+        self._out = out
         # Before the user's code runs: is there a program, is the mesh readable?
-        self._program = program.find(options.program)
+        self._program = program.verified(program.find(options.program))
         self._config = _config(options.config)
         mesh = options.mesh if options.mesh is not None else self._config.get("mesh")
         if mesh is None:
@@ -102,15 +103,14 @@ class Check:
 
     def _check(self, exported: Exported, config: JsonObject) -> int:
         name = verdict.file_name(exported)
-        root = os.path.abspath(self._options.root or os.getcwd())
         with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
             exported.save(os.path.join(folder, name))
             with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
                 json.dump(config, f)
-            call = ["check", name, "--config", "config", "--source-root", root]
+            call = ["check", name, "--config", "config", "--source-root", self._options.root]
             code, out, error = program.run(self._program, call + self._handed_on(), folder)
-        sys.stdout.write(out)
-        sys.stdout.flush()
+        self._out.write(out)
+        self._out.flush()
         sys.stderr.write(error)
         return code
 
@@ -122,7 +122,7 @@ class Check:
                 out += [f"--{name}"] * bool(value)
             for item in value if isinstance(value, list) else ():
                 out += [f"--{name}", item]
-        if not self._options.on_color and not self._options.on_format and sys.stdout.isatty():
+        if not self._options.on_color and not self._options.on_format and self._out.isatty():
             out += ["--color", "always"]  # The program itself writes to a pipe.
         return out
 

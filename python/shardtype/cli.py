@@ -4,38 +4,25 @@
 else.
 
 Exit codes: 0 exported, nothing found; 1 errors in the program, or JAX rejects it
-(mode native); 2 the work could not be done.
+(mode native); 2 the work could not be done; 130 interrupted. Whatever the user's code
+does while it is imported or traced, 0 means that the work was done.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
-import importlib.util
-import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
-from shardtype import checkcli, compat, specs
+from shardtype import checkcli, compat, specs, usercode
 from shardtype.errors import ExportError
 from shardtype.export import Exported, export, write_atomically
 from shardtype.progress import progress
 from shardtype.trace import MODES
-
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-class _UserCodeFailed(Exception):
-    """Carries an exception of the user's code to the place that prints it."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.error = error
-
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The options; a word that is none leaves as argparse does, with the nearest one."""
@@ -109,26 +96,64 @@ def _add_common(p: argparse.ArgumentParser) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code. Without `argv` it is that of the
+    process, which has nothing to print afterwards."""
     options = _parse(argv)
     try:
-        if options.verb == "check":
-            return _check(options)
-        exported = _export(options)
-        _write(options, exported)
+        with usercode.own_stdout(keep=argv is None) as out:
+            return _run(options, out)
     except ExportError as e:
         print(f"error: {e}", file=sys.stderr)
         return e.exit_code
-    except _UserCodeFailed as e:
-        _print_user_traceback(e.error)
-        return 2
+    except usercode.UserCodeFailed as e:
+        usercode.print_traceback(e.error)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was decided", file=sys.stderr)
+        return 130  # As a shell has it.
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 2
+        pass
+    except OSError as e:  # Of standard output, or of a temporary folder.
+        print(f"error: cannot write: {e.strerror or e}", file=sys.stderr)
+    except Exception:
+        traceback.print_exc()
+        print("error: this is a fault of shardtype's own; nothing was decided", file=sys.stderr)
+    return 2
+
+
+def _run(options: argparse.Namespace, out: TextIO) -> int:
+    """Do what the verb says; `out` gets the program or the report."""
+    options.root = _existing(options.root)
+    table = getattr(options, "infer", None)
+    options.infer = None if table is None else checkcli.read_json(table)
+    if options.verb == "check":
+        return _check(options, out)
+    output = options.output if options.output == "-" else os.path.abspath(options.output)
+    text = options.text and os.path.abspath(options.text)  # The user's code may go elsewhere.
+    exported = _export(options)
+    if text is not None:
+        _save(options.text, lambda: write_atomically(text, exported.text + "\n"))
+    if output == "-":
+        out.write(exported.to_json())
+        out.flush()
+    else:
+        _save(options.output, lambda: exported.save(output))
     for note in exported.notes:
         print(f"note: {note}", file=sys.stderr)
     print(exported.summary(), file=sys.stderr)
     return 0
+
+
+def _existing(root: str | None) -> str:
+    if root is not None and not os.path.isdir(root):
+        raise ExportError(f"--root {root}: no such directory")
+    return os.path.abspath(root or os.getcwd())
+
+
+def _save(name: str, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as e:
+        raise ExportError(f"cannot write {name}: {e.strerror}") from None
 
 
 def _export(options: argparse.Namespace) -> Exported:
@@ -139,9 +164,9 @@ def _export(options: argparse.Namespace) -> Exported:
     return _traced(options, fn, args, kwargs, options.mesh, in_specs)
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace, out: TextIO) -> int:
     _given_specs(options)
-    run = checkcli.Check(options)
+    run = checkcli.Check(options, out)
     fn, args, kwargs = _call(options)
 
     def exported() -> Exported:
@@ -154,8 +179,6 @@ def _check(options: argparse.Namespace) -> int:
 
 def _given_specs(options: argparse.Namespace) -> list[tuple[str | None, Any]] | None:
     """The specs of `--in`; a typing error shows before the user's code runs."""
-    if options.root is not None and not os.path.isdir(options.root):
-        raise ExportError(f"--root {options.root}: no such directory")
     if not options.specs:
         return None
     pairs: list[tuple[str | None, Any]] = [specs.split_in(s) for s in options.specs]
@@ -169,9 +192,14 @@ def _call(
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """The function and its arguments."""
     compat.require_jax()
-    fn = load(options.function)
-    args, kwargs = _arguments(options)
-    _check_call(options.function, fn, args, kwargs)
+    fn = usercode.load(options.function)
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    if options.args is not None:
+        args = specs.parse_args(options.args)
+    elif options.args_from is not None:
+        args, kwargs = usercode.arguments_from(options.args_from)
+    usercode.check_call(options.function, fn, args, kwargs)
     return fn, args, kwargs
 
 
@@ -183,173 +211,15 @@ def _traced(
     mesh: Any,
     in_specs: Any,
 ) -> Exported:
-    table = getattr(options, "infer", None)
-    infer = None if table is None else checkcli.read_json(table)
-    try:
-        with progress(f"tracing {options.function}"):
-            return export(
-                fn,
-                *args,
-                mode=options.mode,
-                mesh=mesh,
-                in_specs=in_specs,
-                include_constants=getattr(options, "include_constants", False),
-                root=options.root,
-                infer=infer,
-                **kwargs,
-            )
-    except ExportError:
-        raise
-    except Exception as e:
-        raise _UserCodeFailed(e) from None
-
-
-def _arguments(options: argparse.Namespace) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if options.args is not None:
-        return specs.parse_args(options.args), {}
-    if options.args_from is None:
-        return (), {}
-    make = load(options.args_from)
-    try:
-        inspect.signature(make).bind()
-    except TypeError as e:
-        raise ExportError(
-            f"--args-from {options.args_from}{inspect.signature(make)}: {e}; it names a"
-            " function without parameters that returns the arguments"
-        ) from None
-    except ValueError:  # Some callables do not tell.
-        pass
-    try:
-        made = make()
-    except Exception as e:
-        raise _UserCodeFailed(e) from None
-    if isinstance(made, dict):
-        if not all(isinstance(k, str) for k in made):
-            raise ExportError(f"{options.args_from} returned a dict whose keys are not names")
-        return (), made
-    if isinstance(made, tuple) and not hasattr(made, "_fields"):
-        return made, {}
-    return (made,), {}
-
-
-def _check_call(
-    name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Say that arguments do not fit before JAX says so in its own words."""
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # Some callables do not tell.
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as e:
-        raise ExportError(
-            f"{name}{signature} does not take {len(args) + len(kwargs)} arguments: {e}"
-            " (give them with --args or --args-from)"
-        ) from None
-
-
-def load(name: str) -> Callable[..., Any]:
-    """The function behind `module:function` or `file.py:function`."""
-    module_name, colon, attribute = name.rpartition(":")
-    if not colon or not module_name or not attribute:
-        raise ExportError(_no_function(name))
-    module = _load_module(module_name)
-    value: Any = module
-    found: Callable[..., Any]
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            names = [n for n in dir(value) if not n.startswith("_")]
-            near = difflib.get_close_matches(part, names, 3)
-            hint = f": did you mean {', '.join(near)}?" if near else ""
-            raise ExportError(f"'{module_name}' has no '{attribute}'{hint}")
-        value = getattr(value, part)
-    if not callable(value):
-        raise ExportError(f"'{name}' is a {type(value).__name__}, not a function")
-    found = value
-    return found
-
-
-def _no_function(name: str) -> str:
-    """What to say of a word that does not name a function."""
-    if name.endswith(".py") and os.path.isfile(name):
-        return f"'{name}' is a file: name a function in it, as {name}:FUNCTION"
-    if os.path.isfile(name):
-        return (
-            f"'{name}' is a file, and no Python module; what is wanted is module:function,"
-            f" which is traced. A program that was exported before is checked by the program"
-            f" itself: shardtype check {name}"
+    with usercode.guarded("it was traced"), progress(f"tracing {options.function}"):
+        return export(
+            fn,
+            *args,
+            mode=options.mode,
+            mesh=mesh,
+            in_specs=in_specs,
+            include_constants=getattr(options, "include_constants", False),
+            root=options.root,
+            infer=options.infer,
+            **kwargs,
         )
-    return f"cannot read '{name}': write it as module:function"
-
-
-def _load_module(name: str) -> Any:
-    try:
-        if name.endswith(".py"):
-            return _load_file(name)
-        if os.getcwd() not in sys.path and "" not in sys.path:
-            sys.path.insert(0, os.getcwd())
-        return importlib.import_module(name)
-    except ModuleNotFoundError as e:
-        # A missing module inside the user's module is the user's affair.
-        if e.name is not None and (name == e.name or name.startswith(e.name + ".")):
-            raise ExportError(f"no module named '{e.name}' (looked in . and sys.path)") from None
-        raise _UserCodeFailed(e) from None
-    except ExportError:
-        raise
-    except Exception as e:
-        raise _UserCodeFailed(e) from None
-
-
-def _load_file(path: str) -> Any:
-    if not os.path.isfile(path):
-        raise ExportError(f"no file '{path}'")
-    folder = os.path.dirname(os.path.abspath(path))
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    name = os.path.basename(path)[: -len(".py")]
-    known = sys.modules.get(name)
-    if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == (
-        os.path.realpath(path)
-    ):
-        return known
-    spec = importlib.util.spec_from_file_location(name, os.path.abspath(path))
-    if spec is None or spec.loader is None:
-        raise ExportError(f"cannot import '{path}'")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _write(options: argparse.Namespace, exported: Exported) -> None:
-    try:
-        if options.text is not None:
-            write_atomically(options.text, exported.text + "\n")
-        if options.output == "-":
-            sys.stdout.write(exported.to_json())
-            sys.stdout.flush()
-        else:
-            exported.save(options.output)
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        raise ExportError(f"cannot write {options.output}: {e.strerror}") from None
-
-
-def _print_user_traceback(error: BaseException) -> None:
-    """The traceback of the user's code: no frame of ours, JAX's or Python's
-    import machinery, unless nothing else is left."""
-    skip = (_HERE, *compat.jax_dirs())
-    frames = traceback.extract_tb(error.__traceback__)
-    kept = [
-        f
-        for f in frames
-        if not os.path.abspath(f.filename).startswith(skip)
-        and not f.filename.startswith("<frozen")
-        and not f.filename.endswith(os.path.join("importlib", "__init__.py"))
-    ]
-    if kept:
-        print("Traceback (most recent call last):", file=sys.stderr)
-        sys.stderr.writelines(traceback.format_list(kept))
-    sys.stderr.writelines(traceback.format_exception_only(type(error), error))

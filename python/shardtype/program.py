@@ -35,12 +35,33 @@ def find(program: str | os.PathLike[str] | None = None) -> str:
     return found
 
 
+def verified(program: str) -> str:
+    """`program`, if it says that it is the checker. Another one might end with 0."""
+    _, out, _ = run(program, ["--version"])
+    if not out.startswith("shardtype "):
+        raise ExportError(f"'{program}' is not the shardtype program")
+    return program
+
+
 def run(program: str, arguments: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:
-    """(exit code, standard output, standard error) of one call."""
+    """(exit code, standard output, standard error) of one call.
+
+    Raises `ExportError` for a program that cannot run or did not end by itself.
+    """
     try:
         done = subprocess.run(
-            [program, *arguments], cwd=cwd, capture_output=True, text=True, encoding="utf-8"
+            [program, *arguments],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
     except OSError as e:
         raise ExportError(f"cannot run {program}: {e.strerror}") from None
+    if done.returncode not in (0, 1, 2):
+        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"code {done.returncode}"
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        raise ExportError(f"{program} ended with {ended}" + (f": {last}" if last else ""))
     return done.returncode, done.stdout, done.stderr

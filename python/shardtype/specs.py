@@ -107,7 +107,10 @@ class _SpecReader:
         self._next += 1
         if self._next != len(self._tokens):
             raise self._error()
-        return compat.require_jax().sharding.PartitionSpec(*entries, **sets)
+        try:
+            return compat.require_jax().sharding.PartitionSpec(*entries, **sets)
+        except ValueError as e:  # An axis in two roles, a kind that there is not.
+            raise ExportError(f"spec '{self._text}': {e}") from None
 
     def _keyword(self, sets: dict[str, Any]) -> None:
         key = self._take()

@@ -62,9 +62,16 @@ def trace(
         return _trace(fn, args, kwargs, mode, mesh, in_specs, infer)
     except ExportError:
         raise
+    except SystemExit as e:  # Or a script that checks would end, and look content.
+        raise ExportError(exit_text(e, "it was traced")) from e
     except Exception as e:
         # The user's own failure: shown as JAX shows it, without JAX's frames.
         raise e.with_traceback(_users_traceback(e)) from e.__cause__
+
+
+def exit_text(error: SystemExit, doing: str) -> str:
+    """What to say of code that wanted to end the process."""
+    return f"the code called sys.exit({error.code!r}){_at(error)} while {doing}"
 
 
 def _check_arguments(

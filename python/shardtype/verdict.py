@@ -140,7 +140,7 @@ def check(
     """
     from shardtype import program as runner
 
-    executable = runner.find(program)
+    executable = runner.verified(runner.find(program))
     abstract = specs.to_mesh(mesh)
     wanted = argument_specs(fn, args, kwargs, in_specs, abstract)
     native = {"in_specs": in_specs} if mode == "native" else {}
@@ -222,13 +222,22 @@ def run_checker(
         with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
             json.dump(config, f)
         call = ["check", name, "--config", "config", "--source-root", source_root]
-        code, text, error = program.run(executable, [*call, "--color", "never"], folder)
-        if code in (0, 1):
-            code, data, error = program.run(executable, [*call, "--format", "json"], folder)
-    if code not in (0, 1):
-        reason = error.strip().removeprefix("error: ") or f"it ended with code {code}"
-        raise ExportError(f"the checker could not check {name}: {reason}")
+        code, data, error = program.run(executable, [*call, "--format", "json"], folder)
+        if code == 2:
+            words = _refusal(data) or error.strip() or "no reason was given"
+            raise ExportError(f"the checker could not check {name}: {words}")
+        _, text, _ = program.run(executable, [*call, "--color", "never"], folder)
     return Report(text.rstrip("\n"), json.loads(data), exported, list(exported.notes))
+
+
+def _refusal(data: str) -> str:
+    """What a report in JSON says of an input that could not be checked: a line for
+    each finding."""
+    try:
+        found = json.loads(data)["diagnostics"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return "\n".join(f"{d['message']} [{d['code']}]" for d in found)
 
 
 def _finding(d: JsonObject) -> Finding:
