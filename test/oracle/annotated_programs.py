@@ -179,7 +179,7 @@ def rows(family):
 
 
 def verdicts(family):
-  """Text of verdicts/FAMILY.jsonl, and (verdicts, accepted)."""
+  """Text of verdicts/FAMILY.jsonl.z, and (verdicts, accepted)."""
   found = rows(family)
   accepted = sum(isinstance(r["verdict"], list) for r in found)
   text = "".join(json.dumps(r, separators=(",", ":")) + "\n" for r in found)

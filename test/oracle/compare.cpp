@@ -1,7 +1,7 @@
 // compare.cpp - our rules against the recorded verdicts of JAX.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// oracle_compare FILE.jsonl...: each case is one equation; its row is run and
+// oracle_compare FILE...: each case is one equation; its row is run and
 // the result types, or the class and id of the refusal, must be JAX's. The
 // format of the files and how to run this stand in README.md beside it.
 #include "Expectations.h"
@@ -62,7 +62,7 @@ bool bad(const llvm::Twine &message) {
   return false;
 }
 
-/// `dtypes` of `verdicts/dtypes.jsonl`, `matrix.random` of
+/// `dtypes` of `verdicts/dtypes.jsonl.z`, `matrix.random` of
 /// `matrix/random.jsonl.z`.
 std::string familyOf(StringRef path) {
   namespace sys = llvm::sys::path;
@@ -190,7 +190,7 @@ bool Comparison::finish() {
 int usage() {
   llvm::errs()
       << "usage: oracle_compare [--primitive NAME]... [--verbose] [--listed] "
-         "[--at-most N] [--jax 0.11] FILE.jsonl...\n";
+         "[--at-most N] [--jax 0.11] FILE...\n";
   return 2;
 }
 

@@ -106,7 +106,7 @@ def _balanced(rows, keep, seed):
 
 
 def verdicts():
-  """Text of verdicts/programs.jsonl, and (verdicts, accepted)."""
+  """Text of verdicts/programs.jsonl.z, and (verdicts, accepted)."""
   lines, accepted = [], 0
   for name, (fn, arguments) in load().items():
     for row in _rows(name, fn, arguments):

@@ -1,7 +1,7 @@
 // programs_compare.cpp - whole programs under meshes and specs, against JAX.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each line of verdicts/programs.jsonl says what a native trace of a function
+// Each line of verdicts/programs.jsonl.z says what a native trace of a function
 // gave under a mesh, with arguments of some specs: its result types, or the
 // error and the line of Python. programs/NAME.json is the same function traced
 // without a mesh. It is re-typed here, and must end the same: result types by
@@ -308,14 +308,14 @@ bool Comparison::run() {
                           folder_ + "/norules.txt", error))
     return bad(error);
   expectations_.enter(family_);
-  std::string path = "/verdicts/" + family_ + ".jsonl";
-  auto buffer = llvm::MemoryBuffer::getFile(folder_ + path);
-  if (!buffer)
-    return bad("cannot read " + path);
+  std::string path = "/verdicts/" + family_ + ".jsonl.z";
+  std::optional<std::string> text = readText(folder_ + path, error);
+  if (!text)
+    return bad(path + " " + error);
   if (!readRecordings())
     return false;
   SmallVector<StringRef, 0> lines;
-  (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
+  StringRef(*text).split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
     Verdict verdict;
     if (!read(line, verdict))

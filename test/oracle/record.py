@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # record.py - records the verdicts of real JAX, or checks the recorded ones.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""record.py [FAMILY ...]          write verdicts/FAMILY.jsonl (default: all)
+"""record.py [FAMILY ...]          write verdicts/FAMILY.jsonl.z (default: all)
 record.py --check [FAMILY ...]  regenerate in memory, compare, exit 1 on a difference
 record.py --bind [FAMILY ...]   ask again through bind inside a trace, compare
 record.py --show FAMILY         print a recorded file (JAX is not needed)

@@ -1,4 +1,4 @@
-# verdictfile.py - reads and writes verdict files, plain or compressed.
+# verdictfile.py - reads and writes verdict files.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """README.md beside this describes the lines. Needs no JAX."""
 
@@ -11,12 +11,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 VERDICTS = HERE / "verdicts"
 # Families of recorded programs (annotated_programs.py).
 RECORDED = ("annotated", "steps", "recorded")
+WHOLE = ("programs", "regions", *RECORDED)  # Whole programs, not primitives.
 
 
 def paths():
   """{family: path} of all verdict files on primitives."""
-  plain = {p.name.split(".")[0]: p for p in sorted(VERDICTS.glob("*.jsonl"))
-           if p.name.split(".")[0] not in ("programs", *RECORDED)}
+  plain = {p.name.split(".")[0]: p for p in sorted(VERDICTS.glob("*.jsonl.z"))
+           if p.name.split(".")[0] not in WHOLE}
   matrix = {"matrix." + p.name.split(".")[0]: p
             for p in sorted((VERDICTS / "matrix").glob("*.jsonl.z"))}
   return {**plain, **matrix}
@@ -29,23 +30,16 @@ def older_paths():
 
 
 def path_of(family):
-  if family == "regions":
-    return VERDICTS / "regions.jsonl.z"
   head, _, name = family.rpartition(".")
-  return VERDICTS / head / (name + (".jsonl.z" if head else ".jsonl"))
+  return VERDICTS / head / (name + ".jsonl.z")
 
 
 def read(path):
-  if path.suffix != ".z":
-    return path.read_text()
   data = path.read_bytes()
   return zlib.decompress(data[8:]).decode()
 
 
 def write(path, text):
-  if path.suffix != ".z":
-    path.write_text(text)
-    return
   path.parent.mkdir(exist_ok=True)
   data = text.encode()
   path.write_bytes(struct.pack("<Q", len(data)) + zlib.compress(data, 9))

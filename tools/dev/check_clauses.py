@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPEC = ROOT / "docs" / "spec"
-VERDICTS = ROOT / "test" / "oracle" / "verdicts"
+sys.path.insert(0, str(ROOT / "test" / "oracle"))
+import verdictfile  # noqa: E402
 NAME = r"(?<![\w./-])([a-z][a-z0-9_-]*/[a-z][a-z0-9_-]*)\.([0-9]+)\b"
 HEAD = re.compile(rf"[-*] `{NAME}`:? (.*)")
 # `add/unreduced.1 to .3`, `select_n/shape.1, .2 and .4`.
@@ -158,8 +159,8 @@ def read_rows(clauses: dict[str, Clause], faults: list[str]) -> dict[str, Row]:
 def read_verdicts(family: str) -> dict[str, set[str]]:
     """Per primitive: "ok" if a case is accepted, and the refusals that occur."""
     found: dict[str, set[str]] = defaultdict(set)
-    path = VERDICTS / f"{family}.jsonl"
-    for line in path.read_text().splitlines() if path.is_file() else ():
+    path = verdictfile.path_of(family)
+    for line in verdictfile.read(path).splitlines() if path.is_file() else ():
         group = json.loads(line)
         for _, verdict in group["cases"]:
             found[group["p"]].add(verdict[1:] if isinstance(verdict, str) else "ok")
