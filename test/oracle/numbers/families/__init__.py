@@ -1,0 +1,2 @@
+# families - what is recorded, one module a family.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
