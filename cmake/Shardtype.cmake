@@ -39,9 +39,11 @@ set(SHARDTYPE_PRECOMPILED
   <llvm/ADT/StringMap.h> <llvm/ADT/StringSet.h> <llvm/ADT/Twine.h>
   <llvm/Support/Allocator.h> <llvm/Support/raw_ostream.h>)
 
-# shardtype_library(Name DEPENDS Other... [EXCEPTIONS] SOURCES a.cpp ...)
+# shardtype_library(Name DEPENDS Other... [EXCEPTIONS] [OPTIMISED] SOURCES ...)
+# OPTIMISED: its loops are where programs spend their time. No contraction: each
+# operation rounds (spec 09, 0).
 function(shardtype_library name)
-  cmake_parse_arguments(ARG "EXCEPTIONS" "" "DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "EXCEPTIONS;OPTIMISED" "" "DEPENDS;SOURCES" ${ARGN})
   add_library(Shardtype${name} STATIC ${ARG_SOURCES})
   target_include_directories(Shardtype${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
@@ -58,8 +60,12 @@ function(shardtype_library name)
   endif()
   # LLVM is built without run-time type information.
   target_compile_options(Shardtype${name} PRIVATE -fno-rtti)
-  # Support is the first; a library with other options reads the heads itself.
-  if(ARG_EXCEPTIONS OR name STREQUAL Support)
+  # Support is the first; a library with other options reads the heads itself,
+  # and g++ 12 breaks down over heads precompiled at another level.
+  if(ARG_OPTIMISED)
+    target_compile_options(Shardtype${name} PRIVATE -ffp-contract=off
+      $<$<CONFIG:Release>:-O3>)
+  elseif(ARG_EXCEPTIONS OR name STREQUAL Support)
     target_precompile_headers(Shardtype${name} PRIVATE ${SHARDTYPE_PRECOMPILED})
   else()
     target_precompile_headers(Shardtype${name} REUSE_FROM ShardtypeSupport)

@@ -102,9 +102,35 @@ enum class OpenRule : uint8_t {
   Custom   // The rule reads and sets open flags itself (calls, loops).
 };
 
+class EvalContext; // Eval.h
+class Task;
+
+/// What computes an equation's results from its operands: a kernel that does
+/// so at once, a coroutine where it runs bodies or waits for other devices, or
+/// the reason why there is none.
+class EvalRule {
+public:
+  using Kernel = LogicalResult(EvalContext &);
+  using Suspending = Task(EvalContext &);
+  constexpr EvalRule(Kernel *rule) : kernel_(rule), none_{} {}
+  constexpr EvalRule(Suspending *rule) : suspending_(rule), none_{} {}
+  constexpr EvalRule(NoRule reason) : none_(reason) {}
+  EvalRule(std::nullptr_t) = delete;
+
+  constexpr explicit operator bool() const { return kernel_ || suspending_; }
+  constexpr Kernel *kernel() const { return kernel_; }
+  constexpr Suspending *suspending() const { return suspending_; }
+  constexpr NoRule none() const { return none_; }
+
+private:
+  Kernel *kernel_ = nullptr;
+  Suspending *suspending_ = nullptr;
+  NoRule none_;
+};
+
 /// One row: all parts must be named, but for what nearly all have alike. A
-/// stage that comes later (linearize, transpose, partition, eval) adds its slot
-/// when it comes.
+/// stage that comes later (linearize, transpose, partition) adds its slot when
+/// it comes.
 struct Primitive {
   PrimitiveInfo info;
   /// Reads the parameters into the row's struct; see ParamsOf in Params.h.
@@ -120,6 +146,7 @@ struct Primitive {
   /// How often it runs the bodies it holds.
   Rule<BodyRuns(const TypedEqn &)> runs =
       NoRule{NoRule::NotApplicable, "it runs each once"};
+  EvalRule eval = NoRule{NoRule::NotImplemented, "it has no kernel yet"};
 };
 
 /// The primitives a checker knows. Rows are borrowed and must outlive it.

@@ -1,0 +1,40 @@
+// Eval.cpp - what evaluations share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Rules/Eval.h"
+
+using namespace shardtype;
+
+EvalHost::~EvalHost() = default;
+
+void BodyCall::await_suspend(std::coroutine_handle<>) {
+  cx.host().enter(*this);
+}
+
+const Value *EvalContext::param(StringRef key) const {
+  ValueId id = program().param(program().eqn(eqn()).params, key);
+  return id.valid() ? &program().value(id) : nullptr;
+}
+
+StringRef EvalContext::derived() const {
+  StringId text = program().info(program().eqn(eqn()).info).derived;
+  return text.valid() ? context().str(text) : StringRef();
+}
+
+std::vector<Datum> EvalContext::takeOperands(unsigned begin) {
+  std::vector<Datum> values;
+  values.reserve(numOperands() - begin);
+  for (unsigned i = begin; i < numOperands(); ++i)
+    values.push_back(takeDatum(i));
+  return values;
+}
+
+void EvalContext::setResults(std::vector<Datum> values) {
+  assert(values.size() == numResults());
+  for (auto [i, value] : llvm::enumerate(values))
+    results_[i] = std::move(value);
+}
+
+LogicalResult EvalContext::fail(const llvm::Twine &message) {
+  message_ = message.str();
+  return failure();
+}
