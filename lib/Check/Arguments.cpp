@@ -106,6 +106,22 @@ static std::optional<Sharding> place(Findings &findings, Context &cx,
   return std::nullopt;
 }
 
+/// Logical names that got no axes, of a spec that counts.
+static void reportConflicts(Findings &findings, Context &cx, Asked asked,
+                            StringRef name, StringRef path) {
+  for (const std::string &conflict : asked.by->conflicts) {
+    Diagnostic d;
+    d.code = diag::LogicalConflict;
+    d.level = info(d.code).level;
+    d.message = formatDiag(d.code, {asked.what.str(), name.str(), conflict});
+    d.path = path.str();
+    d.notes.push_back({asked.by->written + " of " + asked.by->origin +
+                           " is taken as " + str(cx, asked.by->spec),
+                       StackId()});
+    findings.add(std::move(d));
+  }
+}
+
 std::vector<Val> shardtype::argumentValues(const Program &program,
                                            Meshes &meshes, CheckedProgram &out,
                                            Findings &findings) {
@@ -136,10 +152,12 @@ std::vector<Val> shardtype::argumentValues(const Program &program,
       continue;
     }
     PartitionSpec spec;
-    if (specs[i])
+    if (specs[i]) {
       spec = specs[i]->spec;
-    else if (type.sharding.hasMesh())
+      reportConflicts(findings, cx, {"argument", specs[i]}, paths[i], path);
+    } else if (type.sharding.hasMesh()) {
       spec = toSpec(cx, type.sharding); // structure/retype.1
+    }
     std::optional<Sharding> sharding =
         place(findings, cx, spec, meshes.now(), type, {"argument", specs[i]},
               paths[i], path);
@@ -189,11 +207,13 @@ static Val checkOut(ResultCheck &check, Val result,
   const Type type = cx.type(result.type());
   if (!type.isArray())
     return result;
+  std::string path = "results/" + std::to_string(check.index);
+  reportConflicts(check.findings, cx, {"result", &option}, check.name, path);
   MeshId mesh =
       type.sharding.hasMesh() ? type.sharding.mesh : check.engine.out().mesh;
   std::optional<Sharding> wanted =
       place(check.findings, cx, option.spec, mesh, type, {"result", &option},
-            check.name, "results/" + std::to_string(check.index));
+            check.name, path);
   if (!wanted)
     return result;
   TypeId asked = cx.withSharding(result.type(), *wanted);

@@ -1,6 +1,7 @@
 // Choices.cpp - `--choose`: another way out than the first.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Findings.h"
+#include "shardtype/IR/Paths.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,15 +17,15 @@ static bool sameFile(StringRef file, StringRef name) {
 }
 
 /// structure/choose.1: `model.py:41` and `model.py:41:12` (columns as printed,
-/// from 1) against the innermost frame of a finding; anything else is an
-/// equation's path.
+/// from 1) against the place of a finding; anything else is an equation's
+/// path.
 bool Findings::fits(const Choice &choice, const Diagnostic &d) const {
   if (choice.place == d.path)
     return true;
-  ArrayRef<FrameId> frames = program_.stack(d.stack);
-  if (frames.empty())
+  const Frame *own = ownFrame(program_, d.stack);
+  if (!own)
     return false;
-  const Frame &frame = program_.frames[frames.front().index()];
+  const Frame &frame = *own;
   StringRef file = context_.str(frame.file);
   auto [name, last] = StringRef(choice.place).rsplit(':');
   unsigned number = 0;

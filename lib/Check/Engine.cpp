@@ -111,7 +111,12 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   state.known = true;
   state.ownMesh = info.hasContextMesh;
   state.derived = info.derived;
-  if (!info.derived.valid())
+  // What vmap added is for edits: no rule reads it, and equal equations are
+  // one.
+  if (state.derived.valid() &&
+      context_.str(state.derived).starts_with("{\"batch\":"))
+    state.derived = StringId();
+  if (!state.derived.valid())
     if (StringRef call = callOf(program_, info, shared_->calls); !call.empty())
       state.derived = context_.intern("{\"api\":\"" + call.str() + "\"}");
   if (info.hasContextMesh)

@@ -79,12 +79,11 @@ StackId Findings::stack(const ActiveFrame &frame, EqnId id) const {
 
 static std::string placeOf(const Program &program, StackId stack,
                            StringRef path) {
-  ArrayRef<FrameId> frames = program.stack(stack);
-  if (frames.empty())
+  const Frame *frame = ownFrame(program, stack);
+  if (!frame)
     return path.str();
-  const Frame &frame = program.frames[frames.front().index()];
-  return program.context().str(frame.file).str() + ":" +
-         std::to_string(frame.line);
+  return program.context().str(frame->file).str() + ":" +
+         std::to_string(frame->line);
 }
 
 //===--- Findings of rules ------------------------------------------------===//

@@ -1,6 +1,7 @@
 // CheckCommand.cpp - `shardtype check` and `shardtype types`.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Jobs.h"
+#include "shardtype/IR/Paths.h"
 #include "shardtype/Json/Json.h"
 #include "shardtype/Report/Edits.h"
 #include "llvm/Support/JSON.h"
@@ -172,11 +173,10 @@ void Run::printMade(const Job &job, const std::vector<MadeChoice> &made) {
         std::optional<SourceEdit> edit;
         if (same)
           edit = edits.edit(d, fix);
-        ArrayRef<FrameId> frames = program.stack(d.stack);
-        if (!edit || frames.empty())
+        const Frame *frame = ownFrame(program, d.stack);
+        if (!edit || !frame)
           continue;
-        const Frame &frame = program.frames[frames.front().index()];
-        err << "  " << program.context().str(frame.file) << ':' << frame.line
+        err << "  " << program.context().str(frame->file) << ':' << frame->line
             << ": " << edit->oneLine() << '\n';
       }
   }

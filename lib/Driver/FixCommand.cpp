@@ -3,6 +3,7 @@
 #include "Jobs.h"
 #include "shardtype/Report/Edits.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <map>
 
@@ -29,7 +30,13 @@ private:
   void add(const Diagnostic &d, const SourceEdit &edit);
   void leave(const Diagnostic &d, const std::string &why);
   LogicalResult checkFiles();
+  LogicalResult checkWritable();
   LogicalResult write(StringRef file, const FilePlan &plan);
+  llvm::SmallString<128> pathOf(StringRef file) const {
+    llvm::SmallString<128> path(options_.sourceRoot);
+    llvm::sys::path::append(path, file);
+    return path;
+  }
 
   const CheckedProgram &checked_;
   const Program &program_;
@@ -95,6 +102,23 @@ void SourceFixer::plan(const Diagnostic &d) {
     add(d, edit);
 }
 
+/// All or none: every file has to be one that its owner lets be written, also
+/// where the one who asks may write whatever there is.
+LogicalResult SourceFixer::checkWritable() {
+  namespace fs = llvm::sys::fs;
+  bool good = true;
+  for (const auto &[file, plan] : files_) {
+    llvm::SmallString<128> path = pathOf(file);
+    auto perms = fs::getPermissions(path);
+    if (perms && (*perms & fs::all_write) != fs::no_perms &&
+        fs::can_write(path))
+      continue;
+    good = false;
+    streams_.err << "shardtype: '" << file << "' is read-only\n";
+  }
+  return success(good);
+}
+
 /// All or none: no file may differ from what was exported.
 LogicalResult SourceFixer::checkFiles() {
   bool good = true;
@@ -127,9 +151,7 @@ LogicalResult SourceFixer::write(StringRef file, const FilePlan &plan) {
     printDiff(streams_.out, file, now);
     return success();
   }
-  llvm::SmallString<128> path(options_.sourceRoot);
-  llvm::sys::path::append(path, file);
-  if (failed(writeOutput(path, now.text(), streams_)))
+  if (failed(writeOutput(pathOf(file), now.text(), streams_)))
     return failure();
   streams_.err << "written: " << file << '\n';
   return success();
@@ -143,6 +165,10 @@ int SourceFixer::run() {
   for (const Diagnostic &d : checked_.diagnostics.all())
     if (d.level == Level::Error || d.mended())
       plan(d);
+  if (options_.write && failed(checkWritable())) {
+    streams_.err << "shardtype: nothing was written\n";
+    return 2;
+  }
   for (const auto &[file, plan] : files_)
     if (failed(write(file, plan)))
       return 2;

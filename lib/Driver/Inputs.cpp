@@ -382,17 +382,18 @@ LogicalResult Resolver::options(const Options &o) {
 void Resolver::logical() {
   if (logical_.empty())
     return;
-  auto apply = [&](PartitionSpec &spec, const std::string &origin) {
-    std::vector<std::string> conflicts;
-    spec = logical_.apply(context_, spec, conflicts);
-    for (const std::string &conflict : conflicts)
-      err_ << "shardtype: " << origin << ": " << conflict << '\n';
-  };
   for (std::vector<ArgumentSpec> *specs : {&check_.in, &check_.out})
-    for (ArgumentSpec &spec : *specs)
-      apply(spec.spec, spec.origin);
-  for (Choice &choice : check_.choices)
-    apply(choice.spec, choice.origin);
+    for (ArgumentSpec &spec : *specs) {
+      spec.written = str(context_, spec.spec);
+      spec.spec = logical_.apply(context_, spec.spec, spec.conflicts);
+    }
+  // A choice is what somebody wrote for one place, with the report before them.
+  for (Choice &choice : check_.choices) {
+    std::vector<std::string> conflicts;
+    choice.spec = logical_.apply(context_, choice.spec, conflicts);
+    for (const std::string &conflict : conflicts)
+      err_ << "shardtype: " << choice.origin << ": " << conflict << '\n';
+  }
 }
 
 LogicalResult shardtype::resolveOptions(Context &context,

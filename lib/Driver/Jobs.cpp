@@ -20,6 +20,7 @@ bool Jobs::fail(StringRef message) {
 static bool isAboutAskedSpec(const Diagnostic &d) {
   return d.level == Level::Error && !d.eqn.valid() &&
          d.code != diag::ArgumentUntyped && d.code != diag::OutMismatch &&
+         d.code != diag::LogicalConflict &&
          (StringRef(d.path).starts_with("arguments/") ||
           StringRef(d.path).starts_with("results/"));
 }

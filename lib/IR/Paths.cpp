@@ -4,6 +4,17 @@
 
 using namespace shardtype;
 
+const Frame *shardtype::ownFrame(const Program &program, StackId stack) {
+  ArrayRef<FrameId> frames = program.stack(stack);
+  for (FrameId id : frames) {
+    const Frame &frame = program.frames[id.index()];
+    if (!frame.extra.valid() ||
+        !program.context().str(frame.extra).contains("\"lib\":true"))
+      return &frame;
+  }
+  return frames.empty() ? nullptr : &program.frames[frames.front().index()];
+}
+
 static void appendKey(std::string &path, StringRef key) {
   path += '/';
   for (char c : key)

@@ -173,8 +173,7 @@ const Frame *shardtype::frameOf(const Program &program, EqnId id) {
   EqnInfoId info = program.eqn(id).info;
   if (!info.valid())
     return nullptr;
-  ArrayRef<FrameId> frames = program.stack(program.info(info).stack);
-  return frames.empty() ? nullptr : &program.frames[frames.front().index()];
+  return ownFrame(program, program.info(info).stack);
 }
 
 bool shardtype::hasWord(StringRef text, StringRef word) {

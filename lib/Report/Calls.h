@@ -50,7 +50,8 @@ struct PlacedEqn {
 };
 std::vector<PlacedEqn> placesOf(const Program &program, StringRef path);
 
-/// The innermost frame of an equation; null: no source is known.
+/// The frame of an equation that its expression is at; null: no source is
+/// known.
 const Frame *frameOf(const Program &program, EqnId eqn);
 
 /// Code that waits for the operand or the result it is for.
@@ -59,8 +60,8 @@ public:
   Rewriter(const CallTable &calls, Sources *sources, const Call &call)
       : calls_(calls), sources_(sources), call_(call) {}
 
-  /// The call with `out_sharding=SPEC`; nothing: it takes none.
-  std::optional<SourceEdit> withOutSharding(StringRef spec);
+  /// The call with `out_sharding=SPEC`; nothing: it takes none. A `layer` does.
+  std::optional<SourceEdit> withOutSharding(StringRef spec, bool layer = false);
   /// The call with `code` around an operand, which is `{0}` in it.
   std::optional<SourceEdit> withOperand(unsigned argument, int item,
                                         StringRef code);

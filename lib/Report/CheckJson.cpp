@@ -152,6 +152,13 @@ void JsonReport::diagnostic(const Diagnostic &d) {
       json_.attribute("path", utf8(d.path));
     }
     writeSource(json_, program_, d.stack, true);
+    if (const Frame *inside = libraryFrame(program_, d.stack))
+      json_.attributeObject("library", [&] {
+        json_.attribute("file", utf8(cx_.str(inside->file)));
+        json_.attribute("line", inside->line);
+        if (inside->function.valid())
+          json_.attribute("function", utf8(cx_.str(inside->function)));
+      });
     json_.attributeArray("notes", [&] {
       for (const DiagNote &note : d.notes)
         json_.object([&] {

@@ -58,15 +58,18 @@ static raw_ostream::Colors colorOf(Level level) {
   return level == Level::Warning ? raw_ostream::YELLOW : raw_ostream::CYAN;
 }
 
-/// What the verdict rests on, where that is not the rules alone.
+/// What the verdict rests on, where that is not the newest rules alone.
 static std::string basisText(const CheckedProgram &checked) {
+  std::string rules;
+  if (checked.options.jax != JaxVersion::V0_12)
+    rules = (", rules of JAX " + str(checked.options.jax)).str();
   bool derivatives =
       llvm::any_of(checked.diagnostics.all(), [](const Diagnostic &d) {
         return d.code == diag::DerivativeUnchecked;
       });
   if (!derivatives && checked.basis == Basis::Derived)
-    return "";
-  return (", basis " + str(checked.basis)).str();
+    return rules;
+  return (", basis " + str(checked.basis)).str() + rules;
 }
 
 void TextReport::location(const Diagnostic &d) {
@@ -189,6 +192,11 @@ void TextReport::diagnostic(const Diagnostic &d) {
   location(d);
   os_.indent(gutter_ + 1) << "|\n";
   equation(d);
+  if (const Frame *inside = libraryFrame(program_, d.stack))
+    os_.indent(gutter_ + 1)
+        << "= note: made by "
+        << (inside->function.valid() ? cx_.str(inside->function) : "a library")
+        << " (" << cx_.str(inside->file) << ':' << inside->line << ")\n";
   for (const DiagNote &n : d.notes)
     note(n);
   for (const Fix &f : d.fixes)

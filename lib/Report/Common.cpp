@@ -1,6 +1,7 @@
 // Common.cpp - shared by the forms a report takes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Common.h"
+#include "shardtype/IR/Paths.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -8,8 +9,15 @@
 using namespace shardtype;
 
 const Frame *shardtype::innermost(const Program &program, StackId stack) {
+  return ownFrame(program, stack);
+}
+
+const Frame *shardtype::libraryFrame(const Program &program, StackId stack) {
   ArrayRef<FrameId> frames = program.stack(stack);
-  return frames.empty() ? nullptr : &program.frames[frames.front().index()];
+  const Frame *own = ownFrame(program, stack);
+  const Frame *first =
+      frames.empty() ? nullptr : &program.frames[frames.front().index()];
+  return first == own ? nullptr : first;
 }
 
 std::string shardtype::place(const Program &program, StackId stack,
@@ -174,6 +182,7 @@ void shardtype::writeHead(llvm::json::OStream &json, StringRef schema,
   json.attribute("program", utf8(options.program));
   json.attribute("ok", checked.ok());
   json.attribute("basis", str(checked.basis));
+  json.attribute("rules", str(checked.options.jax));
   writeMesh(json, cx, cx.meshOrEmpty(checked.mesh));
   json.attribute("equations", checked.equations);
 }

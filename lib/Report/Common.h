@@ -8,8 +8,12 @@
 
 namespace shardtype {
 
-/// The innermost frame of a stack; null: no source is known.
+/// The place of a stack: its innermost frame of the user's own files; null: no
+/// source is known.
 const Frame *innermost(const Program &program, StackId stack);
+/// The frame of a library that the user's own one leads to; null: there is none
+/// within it.
+const Frame *libraryFrame(const Program &program, StackId stack);
 /// `model.py:41:12` (columns from 1), or the equation's path.
 std::string place(const Program &program, StackId stack, StringRef path);
 /// Does the type hold partial results?

@@ -26,7 +26,7 @@ std::optional<Edits::Impl::Given> Edits::Impl::given(const Failing &f,
   if (operand >= operands.size() || operands[operand].isLiteral())
     return std::nullopt;
   Given result;
-  result.operand = operand;
+  result.operand = result.failing = operand;
   TypeId type = program.var(operands[operand].var()).type;
   if (!type.valid() || !cx.type(type).isArray())
     return std::nullopt;
@@ -257,6 +257,31 @@ Edits::Impl::argument(const Failing &f, unsigned operand) {
              : std::nullopt;
 }
 
+/// The dims that vmap added to what the expression is given, if `wanted` leaves
+/// the axes there as they are: JAX keeps them.
+BatchDims::Dims Edits::Impl::addedToOperand(const Failing &f, const Given &from,
+                                            const Sharding &wanted) {
+  const BatchDims::Dims &here = f.batch.operand(from.failing);
+  TypeId type = from.failing < f.operandTypes.size()
+                    ? f.operandTypes[from.failing]
+                    : TypeId();
+  if (!here || !type.valid() || !cx.type(type).isArray())
+    return std::nullopt;
+  const Sharding &is = cx.type(type).sharding;
+  BatchDims::Dims added(std::in_place);
+  for (int64_t dim : *here) {
+    bool isDim = dim >= 0 && static_cast<size_t>(dim) < wanted.dims.size();
+    if (!isDim || wanted.dims[dim] != is.dims[dim])
+      return std::nullopt;
+    auto at = llvm::find(from.dims, dim);
+    if (at != from.dims.end())
+      added->push_back(at - from.dims.begin());
+    else if (!wanted.dims[dim].empty())
+      return std::nullopt; // A broadcast added it.
+  }
+  return added;
+}
+
 std::optional<SourceEdit> Edits::Impl::ofOperand(const Failing &f,
                                                  const Fix &fix) {
   if (!StringRef(fix.code).contains("{0}") || !fix.type.valid() ||
@@ -274,7 +299,13 @@ std::optional<SourceEdit> Edits::Impl::ofOperand(const Failing &f,
     return std::nullopt;
   std::vector<int64_t> same(from->rank);
   std::iota(same.begin(), same.end(), 0);
-  if (from->dims != same) {
+  BatchDims::Dims added;
+  if (f.vmapped) {
+    added = addedToOperand(f, *from, sharding);
+    if (!added)
+      return std::nullopt;
+  }
+  if (from->dims != same || (added && !added->empty())) {
     // What a broadcast added must be whole.
     Sharding own = sharding;
     own.dims.clear();
@@ -282,8 +313,9 @@ std::optional<SourceEdit> Edits::Impl::ofOperand(const Failing &f,
       if (!sharding.dims[i].empty() &&
           !llvm::is_contained(from->dims, static_cast<int64_t>(i)))
         return std::nullopt;
-    for (int64_t dim : from->dims)
-      own.dims.push_back(sharding.dims[dim]);
+    for (auto [i, dim] : llvm::enumerate(from->dims))
+      if (!added || !llvm::is_contained(*added, static_cast<int64_t>(i)))
+        own.dims.push_back(sharding.dims[dim]);
     size_t spec = code.find(fix.spec);
     if (fix.spec.empty() || spec == std::string::npos)
       return std::nullopt;

@@ -86,19 +86,35 @@ bool Edits::Impl::within(const Call &call, EqnId eqn) const {
   return !frame || calls.at(*frame) == &call;
 }
 
-/// Name stacks of what the user did not write as it stands: parts of
-/// derivatives, and equations with a dim that vmap added.
-static bool isTransformed(const Program &program, EqnId eqn) {
+static StringRef nameStack(const Program &program, EqnId eqn) {
   EqnInfoId info = program.eqn(eqn).info;
   StringId stack = info.valid() ? program.info(info).nameStack : StringId();
-  StringRef text = stack.valid() ? program.context().str(stack) : "";
+  return stack.valid() ? program.context().str(stack) : "";
+}
+
+/// Does an equation, or what it holds, have dims that vmap added?
+static bool isVmapped(const Program &program, EqnId eqn) {
   // A marker of a derivative that vmap batched (docs/spec/export.md, E23).
   ValueId batched = program.param(program.eqn(eqn).params, "batched");
   if (batched.valid() && program.value(batched).kind == Value::Bool &&
       program.value(batched).integer)
     return true;
-  return text.contains("vmap(") || text.contains("transpose(") ||
-         text.contains("jvp(");
+  return nameStack(program, eqn).contains("vmap(");
+}
+
+/// Does a library's function that the user called make the equation itself, and
+/// does it take `out_sharding` (docs/spec/export.md, E38)?
+static bool isLayer(const Program &program, const Diagnostic &d) {
+  ArrayRef<FrameId> frames = program.stack(d.stack);
+  if (frames.size() < 2 || !d.eqn.valid() ||
+      &program.frames[frames[1].index()] != ownFrame(program, d.stack))
+    return false;
+  const Frame &frame = program.frames[frames.front().index()];
+  StringRef extra = program.context().str(frame.extra);
+  StringRef primitive = program.name(program.eqn(d.eqn));
+  return extra.contains("\"takes\":[\"out_sharding\"]") &&
+         llvm::is_contained({"dot_general", "conv_general_dilated", "gather"},
+                            primitive);
 }
 
 std::optional<Failing> Edits::Impl::failing(const Diagnostic &d) {
@@ -106,12 +122,26 @@ std::optional<Failing> Edits::Impl::failing(const Diagnostic &d) {
   const Call *call = frame && d.eqn.valid() ? calls.at(*frame) : nullptr;
   if (!call)
     return std::nullopt;
-  Failing f = {call, placesOf(program, d.path), 0};
+  Failing f;
+  f.call = call;
+  f.places = placesOf(program, d.path);
+  if (libraryFrame(program, d.stack)) {
+    f.layer = isLayer(program, d);
+    if (!f.layer)
+      return std::nullopt;
+  }
   if (f.places.empty() || f.places.back().eqn != d.eqn)
     return std::nullopt;
-  for (const PlacedEqn &place : f.places)
-    if (isTransformed(program, place.eqn))
+  for (const PlacedEqn &place : f.places) {
+    // Of a backward pass, which follows from the forward one. What is under
+    // `jvp` comes from the user's own forward call.
+    if (nameStack(program, place.eqn).contains("transpose("))
       return std::nullopt;
+    f.vmapped |= isVmapped(program, place.eqn);
+  }
+  f.batch = batchDims(program, d.eqn);
+  f.vmapped |= !f.batch.results.empty();
+  f.operandTypes = d.operandTypes;
   f.outer = f.places.size();
   while (f.outer > 0 && within(*call, f.places[f.outer - 1].eqn))
     --f.outer;
@@ -175,14 +205,58 @@ static std::optional<EqnId> onlyUser(const Program &program, const Jaxpr &jaxpr,
   return user;
 }
 
+static SmallVector<int64_t, 6> dimsInOrder(unsigned rank) {
+  SmallVector<int64_t, 6> order;
+  for (unsigned i = 0; i < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
+/// Of an einsum of three arrays or more only the whole can be annotated: JAX
+/// decides what is inside (spec 08, 8). Its type is known for the fix that was
+/// assumed.
+std::optional<std::string> Edits::Impl::einsumSpec(const Failing &f,
+                                                   const Fix &fix) {
+  InstanceId instance = checked.entryInstance;
+  for (size_t i = 0; i < f.outer && instance.valid(); ++i)
+    instance = checked.body(instance, f.places[i].eqn, f.places[i + 1].jaxpr);
+  EqnId outer = f.places[f.outer].eqn;
+  auto isOwn = [&](EqnId id) { return within(*f.call, id); };
+  // JAX may have written the steps out in place of a call: to the last of them.
+  for (unsigned steps = 0; steps < 64; ++steps) {
+    bool others = false;
+    std::optional<EqnId> next =
+        onlyUser(program, program.jaxpr(f.places[f.outer].jaxpr),
+                 program.result(program.eqn(outer), 0), isOwn, others);
+    if (others)
+      return std::nullopt;
+    if (!next)
+      break;
+    outer = *next;
+  }
+  const Eqn &eqn = program.eqn(outer);
+  if (!fix.assumed || !instance.valid() || eqn.numResults != 1)
+    return std::nullopt;
+  TypeId type = checked.type(instance, program.result(eqn, 0));
+  if (!type.valid() || !cx.type(type).isArray() || leavesPartial(cx, type))
+    return std::nullopt;
+  Failing whole = f;
+  whole.batch = batchDims(program, outer);
+  whole.operandTypes = {};
+  std::vector<TypeId> operandTypes;
+  for (Atom atom : program.operandsOf(eqn))
+    operandTypes.push_back(checked.type(instance, atom));
+  whole.operandTypes = operandTypes;
+  return ownSpec(whole, cx.type(type).sharding,
+                 dimsInOrder(cx.type(type).rank()), whole.batch.result(0));
+}
+
 /// The spec in the order in which the user writes it for this expression.
 std::optional<std::string> Edits::Impl::writtenSpec(const Failing &f,
                                                     const Fix &fix) {
   size_t level = f.places.size() - 1;
   VarId var = program.result(program.eqn(f.places[level].eqn), fix.result);
-  SmallVector<int64_t, 6> order;
-  for (unsigned i = 0; i < cx.type(fix.type).rank(); ++i)
-    order.push_back(i);
+  SmallVector<int64_t, 6> order = dimsInOrder(cx.type(fix.type).rank());
   bool moved = false;
   for (unsigned steps = 0; steps < 64; ++steps) {
     const Jaxpr &jaxpr = program.jaxpr(f.places[level].jaxpr);
@@ -195,13 +269,10 @@ std::optional<std::string> Edits::Impl::writtenSpec(const Failing &f,
     if (!user) {
       auto out = llvm::find(jaxpr.outs, Atom(var));
       if (level == f.outer || out == jaxpr.outs.end()) {
-        if (!moved)
+        if (!moved && !f.vmapped)
           return fix.spec;
-        Sharding sharding = cx.type(fix.type).sharding;
-        SmallVector<AxisList, 4> dims(sharding.dims);
-        for (size_t i = 0; i < order.size(); ++i)
-          sharding.dims[i] = dims[order[i]];
-        return pasteable(cx, sharding);
+        return ownSpec(f, cx.type(fix.type).sharding, order,
+                       f.batch.result(fix.result));
       }
       const Eqn &holder = program.eqn(f.places[--level].eqn);
       unsigned result = out - jaxpr.outs.begin();
@@ -240,15 +311,24 @@ std::optional<SourceEdit> Edits::Impl::ofResult(const Failing &f,
       !cx.type(fix.type).isArray() || fix.spec.empty())
     return std::nullopt;
   // jnp.matmul hands the spec on as it is, whatever it does with the product
-  // (spec 08, 8).
-  bool isMatmul = f.call->name == "jax.numpy.matmul" ||
-                  (f.call->kind == Call::Operator && f.call->name == "@");
-  std::optional<std::string> spec =
-      isMatmul ? std::optional(fix.spec) : writtenSpec(f, fix);
+  // (spec 08, 8), and so does a layer.
+  bool handsOn = f.layer || f.call->name == "jax.numpy.matmul" ||
+                 (f.call->kind == Call::Operator && f.call->name == "@");
+  std::optional<std::string> spec;
+  if (f.call->name == "jax.numpy.einsum" && f.call->args.size() > 3)
+    spec = einsumSpec(f, fix);
+  else if (handsOn && !f.vmapped)
+    spec = fix.spec;
+  else if (handsOn)
+    spec = ownSpec(f, cx.type(fix.type).sharding,
+                   dimsInOrder(cx.type(fix.type).rank()),
+                   f.batch.result(fix.result));
+  else
+    spec = writtenSpec(f, fix);
   if (!spec)
     return std::nullopt;
   Sources *from = state(f.call->file) == FileState::Same ? sources : nullptr;
-  return Rewriter(calls, from, *f.call).withOutSharding(*spec);
+  return Rewriter(calls, from, *f.call).withOutSharding(*spec, f.layer);
 }
 
 std::optional<SourceEdit> Edits::edit(const Diagnostic &diagnostic,
@@ -261,7 +341,7 @@ std::optional<SourceEdit> Edits::edit(const Diagnostic &diagnostic,
       fix.operand < 0 &&
       (fix.code.empty() || StringRef(fix.code).contains("out_sharding="));
   std::optional<SourceEdit> edit;
-  if (fix.operand >= 0)
+  if (fix.operand >= 0 && !f->layer)
     edit = impl_->ofOperand(*f, fix);
   else if (saysResult)
     edit = impl_->ofResult(*f, fix);

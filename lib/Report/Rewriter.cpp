@@ -295,10 +295,13 @@ std::string Rewriter::generic(StringRef argument) {
   }
 }
 
-std::optional<SourceEdit> Rewriter::withOutSharding(StringRef spec) {
+std::optional<SourceEdit> Rewriter::withOutSharding(StringRef spec,
+                                                    bool layer) {
   std::string argument = "out_sharding=" + localCode(spec);
   bool takes = call_.kind == Call::Index;
-  if (call_.kind == Call::Function)
+  if (layer)
+    takes = call_.kind == Call::Function || call_.kind == Call::Method;
+  else if (call_.kind == Call::Function)
     takes = takesOutSharding(call_.name, calls_.jaxVersion());
   else if (call_.kind == Call::Method)
     takes = methodTakesOutSharding(call_.name);

@@ -113,10 +113,6 @@ void TypingContext::findSound(Diagnostic &diagnostic) {
 
 //===--- The other release ------------------------------------------------===//
 
-static StringRef nameOf(JaxVersion version) {
-  return version == JaxVersion::V0_11 ? "0.11" : "0.12";
-}
-
 /// Says so where the other release of JAX decides otherwise (spec 01, 6.4).
 void TypingContext::noteOtherVersion(bool accepted) {
   Options options = options_;
@@ -137,5 +133,5 @@ void TypingContext::noteOtherVersion(bool accepted) {
   } else {
     return; // Both refuse it, each in its own words.
   }
-  error(diag::VersionDifference, nameOf(options.jax), what);
+  error(diag::VersionDifference, str(options.jax), what);
 }

@@ -15,6 +15,7 @@ from typing import Any
 from shardtype import compat
 from shardtype.apis import ApiTable
 from shardtype.arrays import ArrayTable, scalar
+from shardtype.batching import batch_of
 from shardtype.derived import derived
 from shardtype.recording import Recorder
 from shardtype.rules import Rule, RulePart, ScopeVariable
@@ -38,6 +39,7 @@ class _Scope:
     def __init__(self, first: int) -> None:
         self.next = first
         self._ids: dict[Any, int] = {}
+        self.made_by: dict[int, Any] = {}  # Equations by the ids of their results.
 
     def bind(self, var: Any) -> int | None:
         if type(var).__name__ == "DropVar":
@@ -175,6 +177,11 @@ class JaxprTable:
         self._add_source(out, getattr(eqn, "source_info", None))
         extra = derived(eqn, self._types, self.values, self._recorder)
         rule = self._recorder.rules.get(id(eqn)) if self._recorder else None
+        if self._recorder is not None and self._recorder.batches:
+            batch = batch_of(self._recorder, eqn, scope.made_by)
+            if batch is not None:
+                extra = {**(extra or {}), "batch": batch}
+            scope.made_by.update((id(v), eqn) for v in eqn.outvars)
         if rule is not None:
             extra = {**(extra or {}), **self._rule(scope, rule)}
         if extra:

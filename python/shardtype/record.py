@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shardtype import hooks, compat, markers
+from shardtype import batching, compat, hooks, markers
 from shardtype.errors import ExportError
 from shardtype.recording import NewAxes, Note, Recorder, Unmarked
 from shardtype.replace import Replacements
@@ -160,6 +160,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
     try:
         with Replacements() as patches, _own_caches():
             hooks.install(recorder, patches)
+            batching.install(recorder, patches)
             if recorder.markers:
                 markers.install(recorder, patches)
             yield

@@ -84,6 +84,16 @@ class Unmarked:
 
 
 @dataclass
+class Batch:
+    """One operation under `vmap`: the dims that vmap added to its operands and its
+    results, by the ids of their variables, which `made` keeps alive."""
+
+    operands: dict[int, tuple[int, ...]]
+    results: dict[int, tuple[int, ...]]
+    made: list[Any]
+
+
+@dataclass
 class Recorder:
     """One recording.
 
@@ -92,7 +102,8 @@ class Recorder:
     shard_maps without in_specs, by number; `rules` the custom derivative rules of
     equations, by id; `marked` counts the derivatives; `vma` says whether
     shard_map bodies follow JAX's varying-axes rules; `table` has in_specs for
-    entries of `infer`, one an operand, as the checker found them.
+    entries of `infer`, one an operand, as the checker found them; `batches` what ran
+    under vmap, by the id of its first result.
     """
 
     axes: dict[str, tuple[int, str]]
@@ -106,6 +117,7 @@ class Recorder:
     marked: int = 0
     sizes_read: bool = False
     table: dict[int, list[Any]] = field(default_factory=dict)
+    batches: dict[int, Batch] = field(default_factory=dict)
 
     def mesh(self) -> Any:
         """The mesh to trace under; one unnamed axis if the program has none."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import re
 import sys
@@ -23,6 +24,21 @@ _ADDRESS = re.compile(r" at 0x([0-9a-fA-F]+)")
 def mask_addresses(text: str) -> str:
     """Replace the digits of memory addresses, which differ from run to run."""
     return _ADDRESS.sub(lambda m: " at 0x" + "X" * len(m.group(1)), text)
+
+
+def _takes_out_sharding(file: str, qualname: str) -> bool:
+    """Whether the function of a frame has a parameter `out_sharding`."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) != file:
+            continue
+        found: Any = module
+        for part in qualname.split("."):
+            found = getattr(found, part, None)
+        try:
+            return "out_sharding" in inspect.signature(found).parameters
+        except (TypeError, ValueError):
+            return False
+    return False
 
 
 class SourceTable:
@@ -85,17 +101,27 @@ class SourceTable:
         index = self._frame_ids.get(key)
         if index is None:
             index = self._frame_ids[key] = len(self.frames)
-            self.frames.append(
-                {
-                    "file": self.relative(file),
-                    "func": func,
-                    "line": line,
-                    "col": col,
-                    "eline": eline,
-                    "ecol": ecol,
-                }
-            )
+            frame: dict[str, Any] = {
+                "file": self.relative(file),
+                "func": func,
+                "line": line,
+                "col": col,
+                "eline": eline,
+                "ecol": ecol,
+            }
+            if self._is_library(file):
+                frame["lib"] = True
+                if _takes_out_sharding(file, func):
+                    frame["takes"] = ["out_sharding"]
+            self.frames.append(frame)
         return index
+
+    def _is_library(self, file: str) -> bool:
+        """Whether a file is of an installed package, and not below the root."""
+        real = os.path.realpath(file)
+        parts = real.split(os.sep)
+        installed = "site-packages" in parts or "dist-packages" in parts
+        return installed and not (len(self._root) > 1 and real.startswith(self._root))
 
     def stack(self, traceback: Any) -> int | None:
         """Index of the user's frames of a traceback, None if there are none.
@@ -130,8 +156,10 @@ class SourceTable:
     def innermost(
         self, stack: int, ask: Callable[[str, dict[str, Any]], int | None]
     ) -> int | None:
-        """What `ask` answers for the file and the innermost frame of a stack."""
-        frame = self.frames[self.stacks[stack][0]]
+        """What `ask` answers for the file and the innermost frame of a stack that is of
+        the user's own code, of a library's if there is none."""
+        frames = [self.frames[i] for i in self.stacks[stack]]
+        frame = next((f for f in frames if "lib" not in f), frames[0])
         name = frame["file"]
         return ask(self._real.get(name, name), frame)
 

@@ -172,7 +172,11 @@ class Validator:
             self.need(set(t["mat"]) == {"v", "u", "r", "k"}, w, "mat fields")
 
     def frame(self, f: Any, w: str) -> None:
-        self.need(list(f) == ["file", "func", "line", "col", "eline", "ecol"], w, "fields")
+        fields = ["file", "func", "line", "col", "eline", "ecol"]
+        fields += [k for k in ("lib", "takes") if k in f]
+        self.need(list(f) == fields, w, "fields")
+        self.need(f.get("lib", True) is True, w, "lib")
+        self.need("takes" not in f or "lib" in f and f["takes"] == ["out_sharding"], w, "takes")
         self.need(not f["file"].startswith(("/", "..")), w, f"machine path {f['file']}")
         self.need(f["line"] > 0 and f["eline"] >= f["line"], w, "lines")
 
@@ -248,7 +252,8 @@ class Validator:
         allowed = {"p", "in", "params", "out", "ctx", "eff", "src", "ns", "derived", "api"}
         if "api" in e:
             self.index(e["api"], "apis", w)
-            innermost = self.data["sources"][self.data["stacks"][e["src"]][0]]
+            frames = [self.data["sources"][i] for i in self.data["stacks"][e["src"]]]
+            innermost = next((f for f in frames if "lib" not in f), frames[0])
             span = [innermost[k] for k in ("line", "col", "eline", "ecol")]
             self.need(self.data["apis"][e["api"]]["span"] == span, w, "span of another call")
         self.need(set(e) <= allowed, w, "fields")

@@ -48,7 +48,7 @@ sanitizers() {
     ctest --test-dir build-asan --output-on-failure -j "$(nproc)" -L quick
 }
 fuzz() { bash tools/dev/fuzz.sh 30; }
-python_package() { bash tools/dev/test_python.sh; }
+python_package() { SHARDTYPE_WHEEL_BUILD=1 bash tools/dev/test_python.sh; }
 
 step packages bash tools/dev/setup.sh clang-19 clang-format-19 \
   libclang-rt-19-dev python3-venv
@@ -56,7 +56,7 @@ step format format
 step clang clang_build
 watch 900 sanitizers
 watch 120 fuzz
-watch 720 python_package
+watch 1800 python_package
 echo "CI steps beyond the tests: $passed passed, $failed failed," \
   "$watched failed of those that do not decide"
 [ "$failed" -eq 0 ]

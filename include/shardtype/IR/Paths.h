@@ -20,6 +20,11 @@ argumentPaths(const Program &program,
 /// Its results: `result`, or `result/0`, ... One per out.
 std::vector<std::string> resultPaths(const Program &program);
 
+/// The innermost frame of the user's own files; of a library's (`lib` in the
+/// file, docs/spec/export.md, E38) if there is no other. Null: no source is
+/// known.
+const Frame *ownFrame(const Program &program, StackId stack);
+
 /// Does a path fit a pattern? `*` is one part, `**` any number of parts,
 /// within a part `*` is any text.
 bool matchesPath(StringRef pattern, StringRef path);

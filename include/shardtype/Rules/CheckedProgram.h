@@ -17,6 +17,10 @@ struct ArgumentSpec {
   int position = -1;   // position, from 0.
   PartitionSpec spec;
   std::string origin; // Who says so: `--in`, `config.json: /in/2`.
+  /// Of a spec of logical names: what was written, and a sentence for each name
+  /// that got none of the axes its rules want.
+  std::string written;
+  std::vector<std::string> conflicts;
 };
 
 /// `--choose PLACE=SPEC` or `PLACE:in1=SPEC`; a state over Manual axes in place

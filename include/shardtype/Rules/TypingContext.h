@@ -19,6 +19,10 @@ struct Typed {
 };
 
 enum class JaxVersion : uint8_t { V0_11, V0_12 };
+/// "0.12".
+inline StringRef str(JaxVersion version) {
+  return version == JaxVersion::V0_11 ? "0.11" : "0.12";
+}
 
 /// What is done with the axes that values vary over (spec 02, 3): nothing, as
 /// outside of shard_map and with check_vma=False; JAX's rules; or they are
