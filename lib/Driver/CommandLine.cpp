@@ -207,6 +207,73 @@ static void addColor(CLI::App &app, Options &o) {
       ->option_text("auto|always|never");
 }
 
+/// A number at least 0.
+static CLI::Validator tolerance() {
+  return CLI::Validator(
+      [](std::string &value) -> std::string {
+        double read = 0;
+        if (!StringRef(value).getAsDouble(read) && read >= 0)
+          return "";
+        return "takes a number from 0 on, not '" + value + "'";
+      },
+      "");
+}
+
+static void addRun(CLI::App &run, Options &o) {
+  run.add_option("--inputs", o.inputs,
+                 "Arrays of arguments, by path or as arr_0, arr_1, ...")
+      ->check(given("--inputs FILE.npz"))
+      ->option_text("FILE.npz");
+  run.add_option("--random", o.random,
+                 "Make the arrays that are not given: normal floats, small "
+                 "integers")
+      ->transform(number(0, UINT64_MAX))
+      ->option_text("SEED");
+  run.add_option("--fill", o.fill, "Fill the arrays that are not given")
+      ->check(given("--fill 1"))
+      ->option_text("VALUE");
+  run.add_option("-o,--output", o.output, "Write the results, by path")
+      ->check(given("-o FILE.npz"))
+      ->option_text("FILE.npz");
+  run.add_flag("--print", o.print,
+               "Print the results; the default if nothing else is asked for");
+  run.add_flag("--devices", o.devices, "Print each device's block of them");
+  run.add_option("--expect", o.expect, "Compare the results with these")
+      ->check(given("--expect FILE.npz"))
+      ->option_text("FILE.npz");
+  run.add_option("--rtol", o.rtol, "Relative tolerance (by dtype)")
+      ->check(tolerance())
+      ->option_text("R");
+  run.add_option("--atol", o.atol, "Absolute tolerance (by dtype)")
+      ->check(tolerance())
+      ->option_text("A");
+  run.add_flag("--check", o.checkRun,
+               "Compare all copies that must be equal; a difference is an "
+               "error");
+  run.add_option("--trace", o.trace,
+                 "Print a value where it is computed, for each device")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(given("--trace NAME"))
+      ->option_text("NAME");
+  run.add_flag("--stats", o.stats,
+               "Print time per primitive, bytes per collective, peak memory");
+  run.add_option("--max-memory", o.maxMemory,
+                 "Refuse programs that would take more (most of the machine)")
+      ->check(given("--max-memory 4G"))
+      ->option_text("BYTES");
+  run.add_option("--workers", o.workers,
+                 "Threads that step devices (as many as cores)")
+      ->transform(number(1, 1024))
+      ->option_text("N");
+  run.add_flag("--force", o.force, "Run a program that does not type-check");
+  run.add_flag("--flush-denormals", o.flushDenormals,
+               "Count denormal floats as zero, as JAX does on CPU");
+  run.add_flag("--jax-numbers", o.jaxNumbers,
+               "Depart from the definitions where JAX on CPU does");
+}
+
 static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   std::vector<Verb> verbs;
   auto verb = [&](const char *name, const char *help,
@@ -255,6 +322,13 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
                "that is listed");
   addFormat(cost, o, {"text", "json"});
   addColor(cost, o);
+
+  CLI::App &run = verb("run", "What does a program compute?", runCommand);
+  addInputs(run, o);
+  addTyping(run, o);
+  addReporting(run, o);
+  addColor(run, o);
+  addRun(run, o);
 
   CLI::App &show = verb("show", "Where does an array live?", showCommand);
   show.add_option("what", o.value,

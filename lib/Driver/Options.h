@@ -25,6 +25,13 @@ struct Options {
   bool all = false, split = false, verify = false, fixAll = false,
        source = false, markdown = false, ascii = false, assumeDeclared = false,
        assumeVma = false, ignoreUnitAxes = false, write = false;
+  // Of `run`.
+  std::string inputs, random, fill, expect, maxMemory;
+  std::vector<std::string> trace;
+  double rtol = -1, atol = -1; // Negative: by dtype.
+  unsigned workers = 0;
+  bool print = false, devices = false, checkRun = false, stats = false,
+       force = false, flushDenormals = false, jaxNumbers = false;
 };
 
 /// Where a command writes, and what it needs of the surroundings.
@@ -93,6 +100,7 @@ unsigned verifyExpectations(const InputText &input,
 int checkCommand(const Options &options, Streams streams);
 int fixCommand(const Options &options, Streams streams);
 int typesCommand(const Options &options, Streams streams);
+int runCommand(const Options &options, Streams streams);
 int costCommand(const Options &options, Streams streams);
 int convertCommand(const Options &options, Streams streams);
 int showCommand(const Options &options, Streams streams);

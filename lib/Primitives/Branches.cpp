@@ -3,6 +3,7 @@
 #include "Bodies.h"
 #include "Families.h"
 #include "shardtype/Rules/Communication.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
@@ -212,6 +213,21 @@ static LogicalResult condTypes(TypingContext &cx) {
   return failure(reported);
 }
 
+/// An index out of range takes the last branch (spec 09, 15).
+static Task condEval(EvalContext &cx) {
+  const auto &p = cx.params<Cond>();
+  Datum index = cx.takeDatum(0);
+  auto last = static_cast<int64_t>(p.branches.size()) - 1;
+  int64_t taken = index.tensor.item<int32_t>();
+  if (taken < 0 || taken > last)
+    taken = last;
+  std::vector<Datum> inputs = cx.takeOperands(1);
+  std::vector<Datum> outs = co_await cx.run(
+      p.branches[static_cast<size_t>(taken)], std::move(inputs), index.varying);
+  cx.setResults(std::move(outs));
+  co_return success();
+}
+
 static BodyRuns oneBranch(const TypedEqn &) { return {BodyRuns::OneOf, 1}; }
 
 static const Primitive Rows[] = {
@@ -221,6 +237,7 @@ static const Primitive Rows[] = {
      .linearity = {},
      .open = OpenRule::Custom,
      .type = Custom{condTypes},
-     .runs = oneBranch}};
+     .runs = oneBranch,
+     .eval = condEval}};
 
 ArrayRef<Primitive> shardtype::branches() { return Rows; }

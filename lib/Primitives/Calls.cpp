@@ -1,6 +1,7 @@
 // Calls.cpp - equations whose results are those of a jaxpr: jit and its like.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
+#include "BodyEval.h"
 #include "Families.h"
 #include "NumpyCalls.h"
 #include "Shapes.h"
@@ -221,7 +222,8 @@ static constexpr Primitive row(PrimitiveInfo info) {
           .dims = NoDims,
           .linearity = {},
           .open = OpenRule::Custom,
-          .type = Custom{Type}};
+          .type = Custom{Type},
+          .eval = callEval<P>};
 }
 
 static constexpr ParamSchema JitSchema = {schemaOf<Jit>.fields, true};

@@ -1,5 +1,6 @@
 // Loops.cpp - scan and while.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Loops.h"
 #include "Bodies.h"
 #include "Families.h"
 #include "shardtype/Rules/Communication.h"
@@ -7,98 +8,32 @@
 
 using namespace shardtype;
 
-namespace {
-struct Scan {
-  JaxprId jaxpr;
-  int64_t length = 0;
-  const Value *in = nullptr, *out = nullptr;
-  std::optional<int64_t> numConsts, numCarry;
-  static constexpr auto fields = std::tuple(
-      ignored("_split_transpose", form::flag),
-      optionalValue("ft_in", &Scan::in, form::leaves),
-      optionalValue("ft_out", &Scan::out, form::leaves),
-      field("jaxpr", &Scan::jaxpr, Hide::Never, ParamField::Jaxpr),
-      field("length", &Scan::length), ignored("linear", form::flags),
-      optionalField("num_carry", &Scan::numCarry),
-      optionalField("num_consts", &Scan::numConsts),
-      ignored("reverse", form::flag), ignored("unroll", form::integer));
-};
-
-struct While {
-  JaxprId body, cond;
-  int64_t bodyConsts = 0, condConsts = 0;
-  static constexpr auto fields = std::tuple(
-      field("body_jaxpr", &While::body, Hide::Never, ParamField::Jaxpr),
-      field("body_nconsts", &While::bodyConsts),
-      field("cond_jaxpr", &While::cond, Hide::Never, ParamField::Jaxpr),
-      field("cond_nconsts", &While::condConsts));
-};
-
-/// How scan's operands and results fall into groups.
-struct ScanCounts {
-  unsigned consts = 0, carries = 0, xs = 0;
-};
-} // namespace
-
 //===--- scan -------------------------------------------------------------===//
-
-/// Leaves below a value of leaf counts; saturates far above any program's.
-static uint64_t leaves(const Program &program, const Value &value) {
-  if (value.kind == Value::Int)
-    return value.integer < 0 ? 1u << 30 : value.integer;
-  uint64_t sum = 0;
-  for (ValueId element : value.elements)
-    sum = std::min<uint64_t>(sum + leaves(program, program.value(element)),
-                             1u << 30);
-  return sum;
-}
-
-/// Leaves of each component of a FlatTree (spec 04, 4.7); none: unreadable.
-static std::optional<SmallVector<uint64_t, 3>> components(const Program &p,
-                                                          const Value *tree) {
-  if (!tree || tree->kind != Value::FlatTree || tree->elements.empty())
-    return std::nullopt;
-  SmallVector<uint64_t, 3> counts;
-  for (ValueId component : p.value(tree->elements[0]).elements)
-    counts.push_back(leaves(p, p.value(component)));
-  return counts;
-}
 
 /// scan/type.1: from the trees, or from the counts that older files have.
 static FailureOr<ScanCounts> scanCounts(TypingContext &cx) {
   const auto &p = cx.params<Scan>();
-  uint64_t consts = 0, carries = 0;
-  if (p.numConsts && p.numCarry && *p.numConsts >= 0 && *p.numCarry >= 0) {
-    consts = *p.numConsts;
-    carries = *p.numCarry;
-  } else {
-    auto in = components(cx.program(), p.in);
-    if (!in || in->size() != 3)
-      return cx
-          .error(diag::ParamInvalid, "ft_in",
-                 "does not say how many constants, carries and scanned arrays "
-                 "there are")
-          .markParam("ft_in");
-    consts = (*in)[0];
-    carries = (*in)[1];
-    if (consts + carries + (*in)[2] != cx.numOperands())
-      return cx
-          .error(diag::ParamInvalid, "ft_in",
-                 "is for " + std::to_string(consts + carries + (*in)[2]) +
-                     " operands, but there are " +
-                     std::to_string(cx.numOperands()))
-          .markParam("ft_in");
-  }
-  if (consts + carries > cx.numOperands() || carries > cx.numResults())
+  std::optional<ScanCounts> counts =
+      countsOf(cx.program(), p, cx.numOperands());
+  if (!counts)
+    return cx
+        .error(diag::ParamInvalid, "ft_in",
+               "does not say how many constants, carries and scanned arrays "
+               "there are")
+        .markParam("ft_in");
+  uint64_t all = counts->consts + counts->carries + counts->xs;
+  if (all != cx.numOperands())
+    return cx
+        .error(diag::ParamInvalid, "ft_in",
+               "is for " + std::to_string(all) + " operands, but there are " +
+                   std::to_string(cx.numOperands()))
+        .markParam("ft_in");
+  if (counts->carries > cx.numResults())
     return cx.error(diag::ParamInvalid, "num_carry",
                     "there are " + std::to_string(cx.numOperands()) +
                         " operands and " + std::to_string(cx.numResults()) +
                         " results");
-  ScanCounts counts;
-  counts.consts = consts;
-  counts.carries = carries;
-  counts.xs = cx.numOperands() - consts - carries;
-  return counts;
+  return *counts;
 }
 
 /// What the body sees of a scanned array; reports one that cannot be scanned,
@@ -152,8 +87,9 @@ static LogicalResult scanTypes(TypingContext &cx) {
     reported |= failed(checkBinder(cx, i, arg.type, p.jaxpr, i));
     loop.args.push_back(arg);
   }
+  auto consts = static_cast<unsigned>(counts->consts);
   for (unsigned k = 0; k < counts->carries; ++k)
-    loop.carries.push_back({counts->consts + k, counts->consts + k, k, false});
+    loop.carries.push_back({consts + k, consts + k, k, false});
   LoopResults found = typeLoop(cx, std::move(loop));
   for (unsigned i = 0; i < cx.numResults(); ++i) {
     Typed result = found.results[i];
@@ -315,13 +251,15 @@ static const Primitive Rows[] = {{.info = {"scan", schemaOf<Scan>},
                                   .linearity = {},
                                   .open = OpenRule::Custom,
                                   .type = Custom{scanTypes},
-                                  .runs = scanRuns},
+                                  .runs = scanRuns,
+                                  .eval = scanEval},
                                  {.info = {"while", WhileSchema},
                                   .decode = decodeFor<While, 0, AnyNumber>,
                                   .dims = NoDims,
                                   .linearity = {},
                                   .open = OpenRule::Custom,
                                   .type = Custom{whileTypes},
-                                  .runs = whileRuns}};
+                                  .runs = whileRuns,
+                                  .eval = whileEval}};
 
 ArrayRef<Primitive> shardtype::loops() { return Rows; }

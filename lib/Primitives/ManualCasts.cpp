@@ -6,6 +6,7 @@
 #include "Families.h"
 #include "Manual.h"
 #include "Shapes.h"
+#include "shardtype/Rules/Eval.h"
 
 using namespace shardtype;
 
@@ -118,7 +119,8 @@ static constexpr Primitive row(StringRef name, ArrayRef<StringRef> aliases = {},
           .dims = castDims,
           .linearity = {Linearity::Jointly, 1},
           .open = OpenRule::Pointwise,
-          .type = Custom{Type}};
+          .type = Custom{Type},
+          .eval = eval::pass};
 }
 
 static constexpr StringRef OldVaryUnreduced[] = {"vary_unreduced_cast_p"};

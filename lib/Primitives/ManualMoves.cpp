@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "Manual.h"
+#include "ManualEval.h"
 #include "Shapes.h"
 #include "shardtype/Rules/Communication.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
@@ -488,10 +489,10 @@ static DimMap operandDims(TypingContext &cx) {
 }
 
 template <auto Type, typename P, unsigned Count = 1>
-static constexpr Primitive row(StringRef name,
-                               Rule<DimMap(TypingContext &)> dims,
-                               decltype(Primitive::communication) communication,
-                               Linearity linearity = {Linearity::Jointly, 1}) {
+static constexpr Primitive
+row(StringRef name, Rule<DimMap(TypingContext &)> dims,
+    decltype(Primitive::communication) communication, EvalRule eval,
+    Linearity linearity = {Linearity::Jointly, 1}) {
   return {.info = {.name = name,
                    .params = schemaOf<P>,
                    .collective = static_cast<bool>(communication)},
@@ -500,7 +501,8 @@ static constexpr Primitive row(StringRef name,
           .linearity = linearity,
           .open = OpenRule::Pointwise,
           .type = Custom{Type},
-          .communication = communication};
+          .communication = communication,
+          .eval = eval};
 }
 
 static constexpr NoRule Nothing = {NoRule::NotApplicable,
@@ -508,7 +510,7 @@ static constexpr NoRule Nothing = {NoRule::NotApplicable,
 
 /// The other half of a collective; the devices meet in the first.
 static constexpr Primitive doneRow(StringRef name) {
-  return row<done, NoParams>(name, NoDims, Nothing);
+  return row<done, NoParams>(name, NoDims, Nothing, eval::pass);
 }
 
 static constexpr auto Gathers = collective<CommStep::AllGather>;
@@ -519,28 +521,34 @@ static constexpr auto Broadcasts = collective<CommStep::Broadcast>;
 static constexpr auto RaggedExchanges = collective<CommStep::RaggedAllToAll>;
 
 static const Primitive Rows[] = {
-    row<ppermute, Permute>("ppermute", operandDims, Permutes),
-    row<started<ppermute>, Permute>("ppermute_start", NoDims, Permutes),
-    row<pbroadcast<Broadcast>, Broadcast>("pbroadcast", operandDims,
-                                          Broadcasts),
-    row<pbroadcast<DynamicBroadcast>, DynamicBroadcast, 2>("pbroadcast_dynamic",
-                                                           NoDims, Broadcasts),
-    row<allGather, Gather>("all_gather", NoDims, Gathers),
-    row<started<allGather>, Gather>("all_gather_start", NoDims, Gathers),
-    row<allGatherInvariant, GatherAll>("all_gather_invariant", NoDims, Gathers),
-    row<allGatherReduced, GatherAll>("all_gather_reduced", NoDims, Gathers),
+    row<ppermute, Permute>("ppermute", operandDims, Permutes, permuteEval),
+    row<started<ppermute>, Permute>("ppermute_start", NoDims, Permutes,
+                                    permuteEval),
+    row<pbroadcast<Broadcast>, Broadcast>("pbroadcast", operandDims, Broadcasts,
+                                          broadcastEval),
+    row<pbroadcast<DynamicBroadcast>, DynamicBroadcast, 2>(
+        "pbroadcast_dynamic", NoDims, Broadcasts, broadcastEval),
+    row<allGather, Gather>("all_gather", NoDims, Gathers, gatherEval),
+    row<started<allGather>, Gather>("all_gather_start", NoDims, Gathers,
+                                    gatherEval),
+    row<allGatherInvariant, GatherAll>("all_gather_invariant", NoDims, Gathers,
+                                       gatherEval),
+    row<allGatherReduced, GatherAll>("all_gather_reduced", NoDims, Gathers,
+                                     gatherEval),
     row<started<allGatherReduced>, GatherAll>("all_gather_reduced_start",
-                                              NoDims, Gathers),
-    row<reduceScatter, Scatter>("reduce_scatter", NoDims, Scatters),
+                                              NoDims, Gathers, gatherEval),
+    row<reduceScatter, Scatter>("reduce_scatter", NoDims, Scatters,
+                                reduceScatterEval),
     row<started<reduceScatter>, Scatter>("reduce_scatter_start", NoDims,
-                                         Scatters),
+                                         Scatters, reduceScatterEval),
     row<unreducedReduceScatter, ScatterAll>("unreduced_reduce_scatter", NoDims,
-                                            Scatters),
-    row<allToAll, Exchange>("all_to_all", NoDims, Exchanges),
-    row<started<allToAll>, Exchange>("all_to_all_start", NoDims, Exchanges),
+                                            Scatters, reduceScatterEval),
+    row<allToAll, Exchange>("all_to_all", NoDims, Exchanges, allToAllEval),
+    row<started<allToAll>, Exchange>("all_to_all_start", NoDims, Exchanges,
+                                     allToAllEval),
     row<raggedAllToAll, Ragged, 6>("ragged_all_to_all", NoDims, RaggedExchanges,
-                                   {Linearity::Jointly, 2}),
-    row<axisIndex, Index, 0>("axis_index", NoDims, Nothing, {}),
+                                   raggedEval, {Linearity::Jointly, 2}),
+    row<axisIndex, Index, 0>("axis_index", NoDims, Nothing, axisIndexEval, {}),
     doneRow("all_gather_done"),
     doneRow("psum_done"),
     doneRow("reduce_scatter_done"),

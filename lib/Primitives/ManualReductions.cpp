@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "Manual.h"
+#include "ManualEval.h"
 #include "Shapes.h"
 #include "shardtype/Rules/Communication.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -194,7 +195,8 @@ static constexpr Primitive row(StringRef name, Linearity linearity) {
           .linearity = linearity,
           .open = OpenRule::Pointwise,
           .type = Custom{Type},
-          .communication = collective<CommStep::AllReduce>};
+          .communication = collective<CommStep::AllReduce>,
+          .eval = reductionEval};
 }
 
 static constexpr Linearity Linear = {Linearity::Jointly, 1};

@@ -1,6 +1,7 @@
 // MoreCalls.cpp - rarer equations whose results are those of a jaxpr.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Bodies.h"
+#include "BodyEval.h"
 #include "Families.h"
 
 using namespace shardtype;
@@ -236,17 +237,68 @@ static LogicalResult runState(TypingContext &cx) {
   return setResults(cx, types);
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+/// `solve`, on its constants and the right sides.
+static Task solveEval(EvalContext &cx) {
+  const auto &p = cx.params<LinearSolve>();
+  const Program &program = cx.program();
+  int64_t begin = 0, count = 0, total = 0;
+  for (StringRef name : {"matvec", "vecmat", "solve", "transpose_solve"}) {
+    const Value *value = structField(program, *p.lengths, name);
+    int64_t size = 0;
+    if (!value || !readParam(program, *value, size))
+      co_return cx.fail("has no count of constants for " + name);
+    if (name == "solve") {
+      begin = total;
+      count = size;
+    }
+    total += size;
+  }
+  const Value *value = structField(program, *p.jaxprs, "solve");
+  JaxprId body;
+  if (!value || !readParam(program, *value, body))
+    co_return cx.fail("has no function 'solve'");
+  std::vector<Datum> inputs;
+  for (int64_t i = 0; i < cx.numOperands(); ++i)
+    if ((i >= begin && i < begin + count) || i >= total)
+      inputs.push_back(cx.takeDatum(static_cast<unsigned>(i)));
+  std::vector<Datum> outs = co_await cx.run(body, std::move(inputs));
+  cx.setResults(std::move(outs));
+  co_return success();
+}
+
+/// Each operand is the content of a Ref while the body runs.
+static Task stateEval(EvalContext &cx) {
+  std::vector<Datum> inputs = cx.takeOperands();
+  std::vector<std::shared_ptr<RefCell>> cells;
+  for (Datum &input : inputs) {
+    if (!input.cell) {
+      input.cell = std::make_shared<RefCell>(
+          RefCell{std::move(input.tensor), input.varying});
+      input.tensor = Tensor();
+    }
+    cells.push_back(input.cell);
+  }
+  co_await cx.run(cx.params<RunState>().jaxpr, std::move(inputs));
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    cx.setDatum(i, Datum(cells[i]->value, cells[i]->varying));
+  co_return success();
+}
+
 //===--- Rows -------------------------------------------------------------===//
 
 template <typename P>
 static constexpr Primitive row(StringRef name,
-                               Rule<LogicalResult(TypingContext &)> type) {
+                               Rule<LogicalResult(TypingContext &)> type,
+                               EvalRule eval = callEval<P>) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, 0, AnyNumber>,
           .dims = NoRule{NoRule::NotApplicable, "its body has them"},
           .linearity = {},
           .open = OpenRule::Custom,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
@@ -260,8 +312,8 @@ static const Primitive Rows[] = {
     row<Held>("cudnn_fusion", plainCall<Held, false>),
     row<Held>("custom_fusion", plainCall<Held, false>),
     row<ComputeOn>("compute_on", computeOn),
-    row<LinearSolve>("custom_linear_solve", linearSolve),
-    row<RunState>("run_state", runState),
+    row<LinearSolve>("custom_linear_solve", linearSolve, solveEval),
+    row<RunState>("run_state", runState, stateEval),
 };
 
 ArrayRef<Primitive> shardtype::moreCalls() { return Rows; }

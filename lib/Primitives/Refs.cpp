@@ -3,6 +3,7 @@
 #include "Declared.h"
 #include "Families.h"
 #include "RefIndex.h"
+#include "RefsEval.h"
 
 using namespace shardtype;
 
@@ -236,30 +237,34 @@ static LogicalResult asRecorded(TypingContext &cx) {
 }
 
 template <typename P, unsigned Min, unsigned Max = Min>
-static constexpr Primitive row(PrimitiveInfo info,
-                               Rule<LogicalResult(TypingContext &)> type) {
+static constexpr Primitive
+row(PrimitiveInfo info, Rule<LogicalResult(TypingContext &)> type,
+    EvalRule eval = NoRule{NoRule::NotImplemented, "it has no kernel yet"}) {
   return {.info = info,
           .decode = decodeFor<P, Min, Max>,
           .dims = NoRule{NoRule::NotApplicable, "it moves no dims"},
           .linearity = {},
           .open = OpenRule::Custom,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
-    row<NewRef, 1>({"new_ref", schemaOf<NewRef>}, newRef),
-    row<EmptyRef, 0>({"empty_ref", schemaOf<EmptyRef>}, emptyRef),
-    row<NoParams, 1>({"freeze", schemaOf<NoParams>}, freeze),
-    row<NoParams, 1>({"free_ref", schemaOf<NoParams>}, freeRef),
-    row<NoParams, 1>({"accum_grad_in_ref", schemaOf<NoParams>}, sameType),
-    row<Tree, 1, AnyNumber>({"get", schemaOf<Tree>, PrintStyle::RefGet}, get),
-    row<Tree, 2, AnyNumber>({"swap", schemaOf<Tree>, PrintStyle::RefSwap},
-                            swap),
+    row<NewRef, 1>({"new_ref", schemaOf<NewRef>}, newRef, newRefEval),
+    row<EmptyRef, 0>({"empty_ref", schemaOf<EmptyRef>}, emptyRef, emptyRefEval),
+    row<NoParams, 1>({"freeze", schemaOf<NoParams>}, freeze, freezeEval),
+    row<NoParams, 1>({"free_ref", schemaOf<NoParams>}, freeRef, eval::nothing),
+    row<NoParams, 1>({"accum_grad_in_ref", schemaOf<NoParams>}, sameType,
+                     eval::pass),
+    row<Tree, 1, AnyNumber>({"get", schemaOf<Tree>, PrintStyle::RefGet}, get,
+                            getEval),
+    row<Tree, 2, AnyNumber>({"swap", schemaOf<Tree>, PrintStyle::RefSwap}, swap,
+                            swapEval),
     row<Tree, 2, AnyNumber>({"addupdate", schemaOf<Tree>, PrintStyle::RefAdd},
-                            addUpdate),
+                            addUpdate, addUpdateEval),
     row<BroadcastTo, 1>({"broadcast_to", schemaOf<BroadcastTo>}, broadcastTo),
     row<Space, 1>({"with_memory_space_constraint", schemaOf<Space>},
-                  constrainSpace),
+                  constrainSpace, eval::pass),
     row<Linear, 0>({"create_linear", schemaOf<Linear>}, asRecorded),
     row<Pin, 1>({"pin", schemaOf<Pin>}, asRecorded),
     row<NoParams, 1>({"unpin", schemaOf<NoParams>}, asRecorded),

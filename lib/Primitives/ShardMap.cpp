@@ -276,6 +276,7 @@ static constexpr Primitive Rows[] = {
      .dims = NoRule{NoRule::NotApplicable, "its body has them"},
      .linearity = {},
      .open = OpenRule::Custom,
-     .type = Custom{shardMapTypes}}};
+     .type = Custom{shardMapTypes},
+     .eval = shardMapEval}};
 
 ArrayRef<Primitive> shardtype::shardMaps() { return Rows; }

@@ -4,6 +4,7 @@
 #define SHARDTYPE_LIB_PRIMITIVES_SHARDMAP_H
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Eval.h"
 
 namespace shardtype {
 
@@ -64,6 +65,8 @@ LogicalResult checkBlock(TypingContext &cx, const Region &region, TypeId block,
 /// Sets one result from the blocks of the body; failure: reported.
 LogicalResult leaveRegion(TypingContext &cx, const Region &region,
                           const TypingHost::Body &body, unsigned result);
+
+Task shardMapEval(EvalContext &cx);
 
 } // namespace shardtype
 #endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "shardtype/Rules/Communication.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 #include "llvm/Support/MathExtras.h"
@@ -447,19 +448,22 @@ static const Primitive Rows[] = {
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Custom,
      .type = Custom{reshardTypes},
-     .communication = reshardSteps},
+     .communication = reshardSteps,
+     .eval = eval::pass},
     {.info = {"sharding_constraint", schemaOf<Constraint>},
      .decode = decodeFor<Constraint, 1>,
      .dims = sameDims,
      .linearity = {Linearity::Jointly, 1},
      .open = OpenRule::Custom,
      .type = Custom{constraintTypes},
-     .communication = reshardSteps},
+     .communication = reshardSteps,
+     .eval = eval::pass},
     {.info = {"device_put", schemaOf<DevicePut>},
      .decode = decodeFor<DevicePut, 0, AnyNumber>,
      .dims = NoRule{NoRule::NotApplicable, "each operand has its own result"},
      .linearity = {},
      .open = OpenRule::Custom,
-     .type = Custom{devicePutTypes}}};
+     .type = Custom{devicePutTypes},
+     .eval = eval::pass}};
 
 ArrayRef<Primitive> shardtype::shardings() { return Rows; }

@@ -10,6 +10,10 @@ void BodyCall::await_suspend(std::coroutine_handle<>) {
   cx.host().enter(*this);
 }
 
+void Meet::await_suspend(std::coroutine_handle<>) { cx.host().meet(*this); }
+
+void Fork::await_suspend(std::coroutine_handle<>) { cx.host().fork(*this); }
+
 const Value *EvalContext::param(StringRef key) const {
   ValueId id = program().param(program().eqn(eqn()).params, key);
   return id.valid() ? &program().value(id) : nullptr;
@@ -17,6 +21,11 @@ const Value *EvalContext::param(StringRef key) const {
 
 StringRef EvalContext::derived() const {
   StringId text = program().info(program().eqn(eqn()).info).derived;
+  return text.valid() ? context().str(text) : StringRef();
+}
+
+StringRef EvalContext::contextFields() const {
+  StringId text = program().info(program().eqn(eqn()).info).context;
   return text.valid() ? context().str(text) : StringRef();
 }
 
@@ -38,3 +47,11 @@ LogicalResult EvalContext::fail(const llvm::Twine &message) {
   message_ = message.str();
   return failure();
 }
+
+LogicalResult eval::pass(EvalContext &cx) {
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    cx.setDatum(i, cx.takeDatum(i));
+  return success();
+}
+
+LogicalResult eval::nothing(EvalContext &) { return success(); }

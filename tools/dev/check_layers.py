@@ -19,7 +19,8 @@ LAYERS = {
     "Json": ["Rules"],
     "Check": ["Rules"],
     "Report": ["Rules"],
-    "Driver": ["Primitives", "Json", "Check", "Report"],
+    "Interp": ["Rules"],
+    "Driver": ["Primitives", "Json", "Check", "Report", "Interp"],
 }
 # header -> the only folder that may include it.
 ONLY = {"rapidjson/": "lib/Json", "CLI/": "lib/Driver"}

@@ -81,20 +81,64 @@ private:
 struct EvalOptions {
   bool flushDenormals = false; // 2.4
   bool jaxNumbers = false;     // The other places marked [D].
+  /// Copies that types prove to be equal are compared all the same.
+  bool checkCopies = false;
 };
 
 /// `co_await cx.run(...)`: the results of a body.
 class BodyCall {
 public:
-  BodyCall(EvalContext &of, JaxprId jaxpr, std::vector<Datum> values)
-      : cx(of), body(jaxpr), inputs(std::move(values)) {}
+  BodyCall(EvalContext &of, JaxprId jaxpr, std::vector<Datum> values,
+           AxisSet decided)
+      : cx(of), body(jaxpr), control(decided), inputs(std::move(values)) {}
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<>);
   std::vector<Datum> await_resume() { return std::move(outputs); }
 
   EvalContext &cx;
   JaxprId body;
+  AxisSet control;
   std::vector<Datum> inputs, outputs;
+};
+
+/// `co_await cx.meet(...)`: waits until all devices of the group are there; the
+/// last one makes the results of all.
+class Meet {
+public:
+  /// Sets the outputs of every member; they are in the order of the group.
+  using Complete = LogicalResult(ArrayRef<Meet *> members);
+  using Groups = ArrayRef<SmallVector<int64_t, 3>>;
+  Meet(EvalContext &of, AxisList names, Groups parts, Complete *function,
+       std::vector<Datum> values)
+      : cx(of), axes(std::move(names)), groups(parts), complete(function),
+        inputs(std::move(values)) {}
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<>);
+  std::vector<Datum> await_resume() { return std::move(outputs); }
+
+  EvalContext &cx;
+  AxisList axes; // Of the mesh, in the order that numbers the members.
+  Groups groups; // Parts of them that meet by themselves; empty: all do.
+  Complete *complete;
+  std::vector<Datum> inputs, outputs;
+  unsigned place = 0; // Of this device among the members; set when it arrives.
+};
+
+/// `co_await cx.fork(...)`: runs a body on devices of its own.
+class Fork {
+public:
+  Fork(EvalContext &of, JaxprId jaxpr, AxisSet over,
+       std::vector<std::vector<Datum>> values)
+      : cx(of), body(jaxpr), axes(over), inputs(std::move(values)) {}
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<>);
+  std::vector<std::vector<Datum>> await_resume() { return std::move(outputs); }
+
+  EvalContext &cx;
+  JaxprId body;
+  AxisSet axes; // That become Manual.
+  /// By device, row-major over the axes in the order of the mesh.
+  std::vector<std::vector<Datum>> inputs, outputs;
 };
 
 /// What an evaluation asks of the device that runs it; Interp implements it.
@@ -102,6 +146,14 @@ class EvalHost {
 public:
   virtual ~EvalHost();
   virtual void enter(BodyCall &call) = 0;
+  virtual void meet(Meet &meeting) = 0;
+  virtual void fork(Fork &region) = 0;
+  /// Where the device is along a Manual axis.
+  virtual int64_t coordinate(unsigned axis) const = 0;
+  /// The Manual axes around it.
+  virtual AxisSet manualAxes() const = 0;
+  /// Something that is worth a note of the run, at this equation.
+  virtual void note(EvalContext &cx, std::string text) = 0;
 };
 
 /// One equation while it is evaluated.
@@ -114,21 +166,26 @@ public:
     const Primitive *primitive = nullptr;
     const void *params = nullptr; // As the row's decode made them.
     EqnId eqn;
-    MeshId mesh;                                // Its context mesh.
+    MeshId mesh;     // Its context mesh.
+    MeshId bodyMesh; // That of the body it holds, if any.
     ArrayRef<TypeId> operandTypes, resultTypes; // In this instance.
   };
 
   EvalContext(const Equation &equation, EvalHost &host,
               const EvalOptions &options, ArrayRef<Datum *> operands,
-              uint64_t lastUses, MutableArrayRef<Datum> results)
+              uint64_t lastUses, MutableArrayRef<Datum> results,
+              AxisSet control)
       : equation_(&equation), host_(&host), options_(&options),
-        operands_(operands), lastUses_(lastUses), results_(results) {}
+        operands_(operands), lastUses_(lastUses), results_(results),
+        control_(control) {}
 
   StringRef name() const { return equation_->primitive->info.name; }
   const Program &program() const { return *equation_->program; }
   const Context &context() const { return *equation_->types; }
   EqnId eqn() const { return equation_->eqn; }
   MeshId mesh() const { return equation_->mesh; }
+  /// Of the (first) body that it holds.
+  MeshId bodyMesh() const { return equation_->bodyMesh; }
   const EvalOptions &options() const { return *options_; }
   EvalHost &host() { return *host_; }
   /// The parameters as the row's struct, decoded once per equation.
@@ -139,6 +196,9 @@ public:
   const Value *param(StringRef key) const;
   /// The equation's `derived` field (spec 04, 6.2), JSON; empty: it has none.
   StringRef derived() const;
+  /// Other fields of the equation's context, such as `threefry_partitionable`,
+  /// JSON; empty: none.
+  StringRef contextFields() const;
 
   unsigned numOperands() const { return operands_.size(); }
   unsigned numResults() const { return results_.size(); }
@@ -177,13 +237,27 @@ public:
   /// With what it varies over; plain results vary over what operands do.
   void setDatum(unsigned i, Datum value) { results_[i] = std::move(value); }
   void setResults(std::vector<Datum> values);
+  /// The axes that what decided to run this equation varies over.
+  AxisSet control() const { return control_; }
+  /// Where the device is along a Manual axis of the mesh.
+  int64_t coordinate(unsigned axis) const { return host_->coordinate(axis); }
   /// A failure at run time, at this equation's place: `return cx.fail("...")`.
   LogicalResult fail(const llvm::Twine &message);
   const std::string &message() const { return message_; }
 
   // For suspending rows.
-  BodyCall run(JaxprId body, std::vector<Datum> inputs) {
-    return BodyCall(*this, body, std::move(inputs));
+
+  /// `control`: the axes that what decides to run it varies over.
+  BodyCall run(JaxprId body, std::vector<Datum> inputs, AxisSet control = {}) {
+    return BodyCall(*this, body, std::move(inputs), control);
+  }
+  Meet meet(AxisList axes, Meet::Groups groups, Meet::Complete *complete,
+            std::vector<Datum> inputs) {
+    return Meet(*this, std::move(axes), groups, complete, std::move(inputs));
+  }
+  Fork fork(JaxprId body, AxisSet axes,
+            std::vector<std::vector<Datum>> inputs) {
+    return Fork(*this, body, axes, std::move(inputs));
   }
 
 private:
@@ -195,8 +269,16 @@ private:
   ArrayRef<Datum *> operands_;
   uint64_t lastUses_;
   MutableArrayRef<Datum> results_;
+  AxisSet control_;
   std::string message_;
 };
+
+namespace eval {
+/// Each result is the operand of its number.
+LogicalResult pass(EvalContext &cx);
+/// There are no results, or none that hold anything.
+LogicalResult nothing(EvalContext &cx);
+} // namespace eval
 
 } // namespace shardtype
 

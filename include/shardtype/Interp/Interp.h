@@ -1,0 +1,84 @@
+// Interp.h - runs a typed program: whole, and on simulated devices.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_INTERP_INTERP_H
+#define SHARDTYPE_INTERP_INTERP_H
+
+#include "shardtype/Rules/CheckedProgram.h"
+#include "shardtype/Rules/Eval.h"
+#include <functional>
+#include <map>
+
+namespace shardtype {
+
+/// Something that stands against running a program, or ended its run.
+struct RunError {
+  std::string message;
+  std::string path;   // Of the equation; empty: of no single one.
+  StackId stack;      // The user's source.
+  std::string device; // `x=0,y=1`; empty: outside of shard_map.
+  std::vector<std::string> notes;
+};
+
+/// A value that was asked for while it was computed.
+struct Traced {
+  VarId var;
+  std::string device;
+  Tensor value;
+};
+
+struct RunOptions {
+  EvalOptions eval;
+  unsigned workers = 0; // Threads that step devices; 0: as many as cores.
+  bool statistics = false;
+  std::vector<VarId> traced;
+  /// Values of constants that the file leaves out, by index in
+  /// Program::arrays.
+  std::map<int64_t, Tensor> constants;
+  /// Values of constvars that are in no file at all.
+  std::map<uint32_t, Tensor> constvars; // By raw VarId.
+  /// Called before a device is stepped, by tests that delay some.
+  std::function<void()> beforeStep;
+};
+
+struct RunStatistics {
+  struct Row {
+    uint64_t calls = 0, nanoseconds = 0, bytes = 0;
+  };
+  std::map<std::string, Row> primitives; // Time of kernels and collectives.
+  uint64_t nanoseconds = 0, peakBytes = 0;
+};
+
+struct RunResult {
+  std::vector<Tensor> results; // Of the program, whole.
+  std::optional<RunError> error;
+  std::vector<RunError> notes;
+  std::vector<Traced> traced;
+  RunStatistics statistics;
+};
+
+/// A program made ready to run, any number of times. The checked program must
+/// outlive it.
+class Interpreter {
+public:
+  Interpreter(const CheckedProgram &program, const PrimitiveSet &primitives,
+              RunOptions options = {});
+  ~Interpreter();
+  Interpreter(const Interpreter &) = delete;
+
+  /// What stands against running it, such as primitives without a kernel.
+  const std::vector<RunError> &errors() const;
+  /// The most bytes that values will take at once, by their types; amounts as
+  /// in Bytes.h.
+  uint64_t predictedBytes() const;
+  /// Runs it on one value per argument, of the arguments' types. Only if there
+  /// are no errors.
+  RunResult run(std::vector<Tensor> arguments);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace shardtype
+
+#endif

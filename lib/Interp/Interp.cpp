@@ -1,0 +1,35 @@
+// Interp.cpp - the library's front of the interpreter.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Interp/Interp.h"
+#include "Predict.h"
+#include "Run.h"
+
+using namespace shardtype;
+using namespace shardtype::interp;
+
+struct Interpreter::Impl {
+  RunOptions options;
+  Plans plans;
+  Impl(const CheckedProgram &checked, const PrimitiveSet &primitives,
+       RunOptions given)
+      : options(std::move(given)), plans(checked, primitives, options) {}
+};
+
+Interpreter::Interpreter(const CheckedProgram &program,
+                         const PrimitiveSet &primitives, RunOptions options)
+    : impl_(std::make_unique<Impl>(program, primitives, std::move(options))) {}
+
+Interpreter::~Interpreter() = default;
+
+const std::vector<RunError> &Interpreter::errors() const {
+  return impl_->plans.errors;
+}
+
+uint64_t Interpreter::predictedBytes() const {
+  return predictBytes(impl_->plans);
+}
+
+RunResult Interpreter::run(std::vector<Tensor> arguments) {
+  assert(errors().empty() && "errors() says why it cannot run");
+  return Run(impl_->plans, impl_->options).run(std::move(arguments));
+}

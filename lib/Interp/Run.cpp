@@ -1,0 +1,437 @@
+// Run.cpp - workers, forks and meetings of devices.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workers take devices from one queue and step them until they wait. A device
+// waits for its children, for the other members of a collective, or for a
+// result that another device is computing. It is registered there only after it
+// has stopped: whoever completes the group may step it at once.
+//
+// When no device is queued or stepped and the first one has not ended, nothing
+// can ever go on: that is a deadlock, found without any timeout. The groups
+// that are not complete say who waits where.
+#include "Run.h"
+#include <thread>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+using namespace shardtype;
+using namespace shardtype::interp;
+
+Run::Run(const Plans &plans, const RunOptions &options)
+    : plans_(plans), options_(options), account_(MemoryAccount::create()),
+      counts_(plans.names.size()) {
+  workers_ = options.workers
+                 ? options.workers
+                 : std::max(1u, std::thread::hardware_concurrency());
+}
+
+Run::~Run() {
+  root_.reset();
+  account_->release();
+}
+
+namespace {
+/// Denormals count as zero on this thread while it stands.
+class DenormalMode {
+public:
+  explicit DenormalMode(bool flush) {
+#if defined(__SSE2__)
+    saved_ = _mm_getcsr();
+    if (flush)
+      _mm_setcsr(saved_ | 0x8040u); // FTZ and DAZ.
+#else
+    (void)flush;
+#endif
+  }
+  ~DenormalMode() {
+#if defined(__SSE2__)
+    _mm_setcsr(saved_);
+#endif
+  }
+
+private:
+#if defined(__SSE2__)
+  unsigned saved_;
+#endif
+};
+} // namespace
+
+RunResult Run::run(std::vector<Tensor> arguments) {
+  auto begin = std::chrono::steady_clock::now();
+  root_ = std::make_unique<Device>(*this);
+  std::vector<Datum> inputs;
+  for (Tensor &argument : arguments) {
+    account_->add(argument.bytes());
+    inputs.emplace_back(std::move(argument));
+  }
+  arguments.clear();
+  root_->start(*plans_.entry(), std::move(inputs), 1, 1);
+  ready(root_.get());
+  work();
+  for (std::thread &thread : threads_)
+    thread.join();
+  threads_.clear();
+  if (!result_.error && !root_->done)
+    reportDeadlock();
+  if (!result_.error)
+    for (Datum &value : root_->results)
+      result_.results.push_back(std::move(value.tensor));
+  for (auto [name, row] : llvm::zip_equal(plans_.names, counts_))
+    if (row.calls)
+      result_.statistics.primitives[name] = row;
+  result_.statistics.peakBytes = account_->peak();
+  result_.statistics.nanoseconds = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::steady_clock::now() - begin)
+          .count());
+  return std::move(result_);
+}
+
+//===--- Workers ----------------------------------------------------------===//
+
+void Run::ready(Device *device) {
+  std::lock_guard lock(queueMutex_);
+  queue_.push_back(device);
+  ++active_;
+  if (idle_ > 0)
+    wake_.notify_one();
+}
+
+void Run::work() {
+  MemoryAccount::Scope scope(account_);
+  DenormalMode mode(options_.eval.flushDenormals);
+  std::unique_lock lock(queueMutex_);
+  while (true) {
+    ++idle_;
+    wake_.wait(lock, [&] { return !queue_.empty() || finished_; });
+    --idle_;
+    if (finished_)
+      return;
+    Device *device = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    if (options_.beforeStep)
+      options_.beforeStep();
+    drive(*device);
+    lock.lock();
+    if (--active_ == 0) {
+      finished_ = true;
+      wake_.notify_all();
+    }
+  }
+}
+
+/// Steps a device, then registers what it waits for. From there on it may
+/// belong to another thread.
+void Run::drive(Device &device) {
+  device.waits = false;
+  switch (device.step()) {
+  case Device::Status::Done:
+    return finish(device);
+  case Device::Status::Failed:
+    return fail(*device.error);
+  case Device::Status::Waiting:
+    break;
+  }
+  device.waits = true;
+  if (Meet *meeting = std::exchange(device.wantsMeet, nullptr))
+    return arrive(device, *meeting);
+  if (Fork *fork = std::exchange(device.wantsFork, nullptr))
+    return startFork(device, *fork);
+  std::optional<SharedKey> key =
+      std::exchange(device.wantsShared, std::nullopt);
+  assert(key && "a device waits for something");
+  if (!shared.wait(*key, &device))
+    ready(&device);
+}
+
+void Run::fail(RunError error) {
+  {
+    std::lock_guard lock(reportMutex_);
+    if (!result_.error)
+      result_.error = std::move(error);
+  }
+  std::lock_guard lock(queueMutex_);
+  finished_ = true;
+  wake_.notify_all();
+}
+
+//===--- Forks ------------------------------------------------------------===//
+
+void Run::startFork(Device &device, Fork &fork) {
+  const Step &step = *device.current();
+  const Plan *plan = nullptr;
+  for (auto [body, found] : step.bodies)
+    if (body == fork.body)
+      plan = found;
+  const Mesh &mesh =
+      plans_.checked().program->context().mesh(step.equation.bodyMesh);
+  unsigned count = fork.inputs.size();
+  fork.outputs.resize(count);
+  device.forked = &fork;
+  device.unfinished = count;
+  device.children.reserve(count);
+  uint64_t place = mixHash(device.top().pc + 1, fork.body.raw());
+  for (unsigned i = 0; i < count; ++i) {
+    auto child = std::make_unique<Device>(*this);
+    child->parent = &device;
+    child->number = i;
+    child->mesh = &mesh;
+    child->manual = device.manual | fork.axes;
+    child->coordinates.assign(mesh.rank(), 0);
+    for (uint8_t axis : device.manual.list())
+      child->coordinates[axis] = device.coordinates[axis];
+    unsigned rest = i;
+    AxisList axes = fork.axes.list();
+    for (size_t k = axes.size(); k-- > 0;) {
+      auto size = static_cast<unsigned>(mesh.axes[axes[k]].size);
+      child->coordinates[axes[k]] = rest % size;
+      rest /= size;
+    }
+    child->start(*plan, std::move(fork.inputs[i]),
+                 mixHash(device.top().path, place),
+                 mixHash(device.top().moment, place));
+    device.children.push_back(std::move(child));
+  }
+  // The pool is made when it is first of use.
+  if (threads_.empty() && workers_ > 1 && !device.parent)
+    for (unsigned i = 1; i < workers_; ++i)
+      threads_.emplace_back([this] { work(); });
+  // Once all children are queued `device` may be stepped by others.
+  SmallVector<Device *, 8> children;
+  for (auto &child : device.children)
+    children.push_back(child.get());
+  for (Device *child : children)
+    ready(child);
+}
+
+void Run::finish(Device &device) {
+  device.done = true;
+  Device *parent = device.parent;
+  if (!parent) {
+    std::lock_guard lock(queueMutex_);
+    finished_ = true;
+    wake_.notify_all();
+    return;
+  }
+  parent->forked->outputs[device.number] = std::move(device.results);
+  if (parent->unfinished.fetch_sub(1) != 1)
+    return;
+  parent->children.clear(); // `device` too.
+  ready(parent);
+}
+
+//===--- Meetings ---------------------------------------------------------===//
+
+/// Which group a device belongs to and its place in it; false: in none.
+bool Run::placeOf(Device &device, Meet &meeting, MeetKey &key, unsigned &size) {
+  key.path = device.top().path;
+  key.equation = device.top().pc;
+  AxisSet named = AxisSet::of(meeting.axes);
+  int64_t others = 0, place = 0, count = 1;
+  for (uint8_t axis : (device.manual - named).list())
+    others = others * device.mesh->axes[axis].size + device.coordinates[axis];
+  for (uint8_t axis : meeting.axes) {
+    place = place * device.mesh->axes[axis].size + device.coordinates[axis];
+    count *= device.mesh->axes[axis].size;
+  }
+  key.others = others;
+  meeting.place = static_cast<unsigned>(place);
+  size = static_cast<unsigned>(count);
+  if (meeting.groups.empty())
+    return true;
+  for (auto [g, members] : llvm::enumerate(meeting.groups))
+    for (auto [k, member] : llvm::enumerate(members))
+      if (member == place) {
+        key.group = g + 1;
+        meeting.place = static_cast<unsigned>(k);
+        size = members.size();
+        return true;
+      }
+  return false;
+}
+
+void Run::arrive(Device &device, Meet &meeting) {
+  MeetKey key;
+  unsigned size = 0;
+  if (!(AxisSet::of(meeting.axes) - device.manual).empty() ||
+      !placeOf(device, meeting, key, size))
+    return fail(device.errorHere("'" + meeting.cx.name().str() +
+                                 "': this device is in none of its groups"));
+  std::vector<Meet *> members;
+  {
+    std::lock_guard lock(meetMutex_);
+    Waiting &waiting = meetings_[key];
+    if (waiting.members.empty()) {
+      waiting.members.resize(size);
+      waiting.axes = meeting.axes;
+      waiting.group = static_cast<int64_t>(key.group) - 1;
+    }
+    assert(!waiting.members[meeting.place] && "a device waits once");
+    waiting.members[meeting.place] = &meeting;
+    if (++waiting.arrived < size)
+      return;
+    members = std::move(waiting.members);
+    meetings_.erase(key);
+  }
+  complete(std::move(members));
+}
+
+void Run::complete(std::vector<Meet *> members) {
+  std::vector<Device *> devices;
+  for (Meet *member : members)
+    devices.push_back(static_cast<Device *>(&member->cx.host()));
+  auto begin = std::chrono::steady_clock::now();
+  if (llvm::failed(members.front()->complete(members)))
+    return fail(
+        devices.front()->errorHere("'" + members.front()->cx.name().str() +
+                                   "' " + members.front()->cx.message()));
+  if (options_.statistics) {
+    uint64_t bytes = 0;
+    for (Meet *member : members)
+      for (const Datum &value : member->outputs)
+        bytes += value.tensor.bytes();
+    auto spent = std::chrono::steady_clock::now() - begin;
+    count(devices.front()->current()->statistic,
+          static_cast<uint64_t>(
+              std::chrono::duration_cast<std::chrono::nanoseconds>(spent)
+                  .count()),
+          bytes);
+  }
+  for (Device *device : devices)
+    ready(device);
+}
+
+//===--- Reports ----------------------------------------------------------===//
+
+void Run::trace(const Device &device, VarId var, const Tensor &value) {
+  std::lock_guard lock(reportMutex_);
+  result_.traced.push_back({var, device.name(), value});
+}
+
+void Run::note(RunError note) {
+  std::lock_guard lock(reportMutex_);
+  result_.notes.push_back(std::move(note));
+}
+
+void Run::count(unsigned statistic, uint64_t nanoseconds, uint64_t bytes) {
+  std::lock_guard lock(reportMutex_);
+  RunStatistics::Row &row = counts_[statistic];
+  ++row.calls;
+  row.nanoseconds += nanoseconds;
+  row.bytes += bytes;
+}
+
+/// The device that is missing at a place of a group, found from one that is
+/// there; null: it has ended.
+Device *Run::deviceAt(Device &like, const Waiting &waiting,
+                      unsigned place) const {
+  SmallVector<int64_t, 4> wanted = like.coordinates;
+  int64_t rest = place;
+  if (waiting.group >= 0)
+    return nullptr;
+  for (size_t k = waiting.axes.size(); k-- > 0;) {
+    int64_t size = like.mesh->axes[waiting.axes[k]].size;
+    wanted[waiting.axes[k]] = rest % size;
+    rest /= size;
+  }
+  Device *top = &like;
+  while (top->parent)
+    top = top->parent;
+  Device *found = nullptr;
+  auto search = [&](auto &&self, Device &at) -> void {
+    for (auto &child : at.children) {
+      if (child->manual == like.manual && child->coordinates == wanted)
+        found = child.get();
+      self(self, *child);
+    }
+  };
+  search(search, *top);
+  return found;
+}
+
+/// One sentence: who waits at a collective, and where the others are.
+void Run::describe(const Waiting &waiting,
+                   std::vector<std::string> &notes) const {
+  const Meet *first = nullptr;
+  std::string here;
+  unsigned shown = 0;
+  constexpr unsigned Most = 8;
+  for (const Meet *member : waiting.members) {
+    if (!member)
+      continue;
+    first = first ? first : member;
+    auto &device = static_cast<Device &>(member->cx.host());
+    if (++shown <= Most)
+      here += (here.empty() ? "" : "; ") + device.name();
+  }
+  if (shown > Most)
+    here += "; and " + std::to_string(shown - Most) + " more";
+  auto &device = static_cast<Device &>(first->cx.host());
+  auto placeText = [&](Device &of) {
+    RunError at = of.errorHere("");
+    std::string text = at.path;
+    if (at.stack.valid()) {
+      const Program &program = *plans_.checked().program;
+      ArrayRef<FrameId> frames = program.stack(at.stack);
+      if (!frames.empty()) {
+        const auto &frame = program.frames[frames.front().index()];
+        text = (frame.file.valid() ? program.context().str(frame.file).str()
+                                   : std::string("?")) +
+               ":" + std::to_string(frame.line) + " (" + at.path + ")";
+      }
+    }
+    return text;
+  };
+  std::string text =
+      "'" + first->cx.name().str() + "' at " + placeText(device) + ": " + here +
+      " wait" + (shown == 1 ? "s" : "") + " for " +
+      std::to_string(waiting.members.size() - waiting.arrived) + " of " +
+      std::to_string(waiting.members.size()) + " devices";
+  notes.push_back(std::move(text));
+  shown = 0;
+  for (auto [place, member] : llvm::enumerate(waiting.members)) {
+    if (member)
+      continue;
+    if (++shown > Most) {
+      notes.push_back("  and more");
+      break;
+    }
+    Device *missing = deviceAt(device, waiting, place);
+    if (!missing) {
+      notes.push_back("  member " + std::to_string(place) +
+                      " of the group never came");
+      continue;
+    }
+    std::string where = "has ended";
+    if (!missing->done && missing->current())
+      where = "is at '" +
+              missing->current()->equation.primitive->info.name.str() + "', " +
+              placeText(*missing);
+    notes.push_back("  " + missing->name() + " never came: it " + where);
+  }
+}
+
+void Run::reportDeadlock() {
+  RunError error;
+  error.message = "deadlock: devices wait for each other";
+  for (auto &[key, waiting] : meetings_) {
+    if (error.notes.empty())
+      for (const Meet *member : waiting.members)
+        if (member) {
+          auto &device = static_cast<Device &>(member->cx.host());
+          std::vector<std::string> none;
+          RunError at = device.errorHere(error.message);
+          error.path = at.path;
+          error.stack = at.stack;
+          break;
+        }
+    if (error.notes.size() > 40) {
+      error.notes.push_back("and more groups");
+      break;
+    }
+    describe(waiting, error.notes);
+  }
+  result_.error = std::move(error);
+}

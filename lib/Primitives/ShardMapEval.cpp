@@ -1,0 +1,258 @@
+// ShardMapEval.cpp - regions of devices, as they are evaluated (spec 02, 7.9).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The region sees whole values: each device gets the block that the spec cuts
+// out for it, and results are put together from the blocks. A value that is
+// unreduced outside stands here as its sum, so that the first device of its
+// axes enters with it and the others with zeros, and what leaves unreduced is
+// summed (of maxima and minima: combined).
+#include "ShardMap.h"
+#include "shardtype/Kernels/Blocks.h"
+#include "shardtype/Kernels/Combine.h"
+#include <cstring>
+#include <map>
+
+using namespace shardtype;
+
+namespace {
+/// A spec on the mesh of the region.
+struct BlockSpec {
+  SmallVector<AxisList, 4> dims;
+  AxisSet split, unreduced;
+  ReductionKind kind = ReductionKind::None;
+};
+
+/// The devices of a region: numbers and coordinates.
+class DeviceGrid {
+public:
+  DeviceGrid(const Mesh &mesh, AxisSet axes)
+      : mesh_(mesh), axes_(axes.list()), count_(mesh.size(axes)) {}
+  int64_t count() const { return count_; }
+  int64_t coordinate(int64_t device, uint8_t axis) const {
+    for (size_t k = axes_.size(); k-- > 0;) {
+      int64_t size = mesh_.axes[axes_[k]].size;
+      if (axes_[k] == axis)
+        return device % size;
+      device /= size;
+    }
+    return 0;
+  }
+  /// Which block along a dim that these axes split.
+  int64_t block(int64_t device, const AxisList &axes) const {
+    int64_t index = 0;
+    for (uint8_t axis : axes)
+      index = index * mesh_.axes[axis].size + coordinate(device, axis);
+    return index;
+  }
+  /// Is it at 0 along all of these?
+  bool isFirst(int64_t device, AxisSet axes) const {
+    return llvm::all_of(axes.list(), [&](uint8_t axis) {
+      return coordinate(device, axis) == 0;
+    });
+  }
+  /// The one at the same place, but at 0 along these axes.
+  int64_t first(int64_t device, AxisSet axes) const {
+    int64_t index = 0;
+    for (uint8_t axis : axes_)
+      index = index * mesh_.axes[axis].size +
+              (axes.contains(axis) ? 0 : coordinate(device, axis));
+    return index;
+  }
+  std::string name(const Context &cx, int64_t device) const {
+    std::string text;
+    for (uint8_t axis : axes_)
+      text += (text.empty() ? "" : ",") + cx.str(mesh_.axes[axis].name).str() +
+              "=" + std::to_string(coordinate(device, axis));
+    return text;
+  }
+  const Mesh &mesh() const { return mesh_; }
+
+private:
+  const Mesh &mesh_;
+  AxisList axes_;
+  int64_t count_;
+};
+} // namespace
+
+static AxisSet axesOf(const Mesh &mesh, ArrayRef<StringId> names) {
+  AxisSet axes;
+  for (StringId name : names)
+    if (std::optional<unsigned> at = mesh.find(name))
+      axes.insert(*at);
+  return axes;
+}
+
+static BlockSpec specOn(const Mesh &mesh, const PartitionSpec &spec,
+                        unsigned rank) {
+  BlockSpec result;
+  result.dims.resize(rank);
+  for (auto [dim, entry] : llvm::enumerate(spec.partitions))
+    for (StringId name : entry.axes)
+      if (std::optional<unsigned> at = mesh.find(name); at && dim < rank) {
+        result.dims[dim].push_back(static_cast<uint8_t>(*at));
+        result.split.insert(*at);
+      }
+  result.unreduced = axesOf(mesh, spec.unreduced);
+  result.kind = spec.kind;
+  return result;
+}
+
+/// Where the block of a device is.
+static SmallVector<int64_t, 6> startsOf(const DeviceGrid &grid, int64_t device,
+                                        const BlockSpec &spec,
+                                        ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t, 6> starts;
+  for (auto [axes, size] : llvm::zip_equal(spec.dims, sizes))
+    starts.push_back(grid.block(device, axes) * size);
+  return starts;
+}
+
+//===--- In ---------------------------------------------------------------===//
+
+/// Gives every device its block of one operand. Equal blocks are one array.
+static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
+                  std::vector<std::vector<Datum>> &inputs) {
+  SmallVector<int64_t, 6> sizes(value.tensor.shape().begin(),
+                                value.tensor.shape().end());
+  for (auto [axes, size] : llvm::zip_equal(spec.dims, sizes))
+    size /= grid.mesh().size(axes);
+  AxisSet varying = value.varying | spec.split | spec.unreduced;
+  std::map<SmallVector<int64_t, 6>, Tensor> blocks;
+  Tensor zeros;
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    auto &into = inputs[static_cast<size_t>(device)];
+    if (spec.kind == ReductionKind::Sum &&
+        !grid.isFirst(device, spec.unreduced)) {
+      if (!zeros)
+        zeros = Tensor::zeros(value.tensor.dtype(), sizes);
+      into.emplace_back(zeros, varying);
+      continue;
+    }
+    SmallVector<int64_t, 6> starts = startsOf(grid, device, spec, sizes);
+    Tensor &block = blocks[starts];
+    if (!block)
+      block = kernels::blockOf(value.tensor, starts, sizes);
+    into.emplace_back(block, varying);
+  }
+}
+
+//===--- Out --------------------------------------------------------------===//
+
+/// The parts of devices that differ along unreduced axes, combined.
+static Tensor combined(EvalContext &cx, const DeviceGrid &grid,
+                       const BlockSpec &spec, int64_t first,
+                       const std::vector<std::vector<Datum>> &outputs,
+                       unsigned result) {
+  if (spec.unreduced.empty())
+    return outputs[static_cast<size_t>(first)][result].tensor;
+  std::vector<Tensor> parts;
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    bool other = false;
+    for (uint8_t axis : (grid.mesh().allAxes() - spec.unreduced).list())
+      other |= grid.coordinate(device, axis) != grid.coordinate(first, axis);
+    if (!other)
+      parts.push_back(outputs[static_cast<size_t>(device)][result].tensor);
+  }
+  kernels::Combine how = spec.kind == ReductionKind::Max ? kernels::Combine::Max
+                         : spec.kind == ReductionKind::Min
+                             ? kernels::Combine::Min
+                             : kernels::Combine::Sum;
+  if (parts.size() == 1 || !kernels::canCombine(how, parts[0].dtype()))
+    return parts[0];
+  return kernels::combine(how, parts, cx.options().jaxNumbers);
+}
+
+/// Notes the first place where copies that the spec takes to be equal differ.
+static void compareCopies(EvalContext &cx, const DeviceGrid &grid,
+                          const BlockSpec &spec,
+                          const std::vector<std::vector<Datum>> &outputs,
+                          unsigned result) {
+  AxisSet copies = grid.mesh().allAxes() - spec.split - spec.unreduced;
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    const Datum &copy = outputs[static_cast<size_t>(device)][result];
+    if (!copy.varying.intersects(copies) || grid.isFirst(device, copies))
+      continue;
+    int64_t first = grid.first(device, copies); // Whose copy is taken.
+    const Tensor &a = outputs[static_cast<size_t>(first)][result].tensor,
+                 &b = copy.tensor;
+    if (a.sameMemory(b) || a.size() == 0 ||
+        std::memcmp(a.data(), b.data(), a.bytes()) == 0)
+      continue;
+    uint64_t item = itemSize(a.dtype());
+    int64_t at = 0;
+    while (std::memcmp(a.data() + static_cast<uint64_t>(at) * item,
+                       b.data() + static_cast<uint64_t>(at) * item, item) == 0)
+      ++at;
+    std::string index;
+    for (int64_t stride : rowMajorStrides(a.shape())) {
+      index += (index.empty() ? "" : ", ") + std::to_string(at / stride);
+      at %= stride;
+    }
+    cx.host().note(cx, "result " + std::to_string(result) +
+                           " is said to be equal on devices where it differs, "
+                           "first at [" +
+                           index + "] between " +
+                           grid.name(cx.context(), first) + " and " +
+                           grid.name(cx.context(), device) +
+                           "; the value of the first is taken");
+    return;
+  }
+}
+
+static Datum putTogether(EvalContext &cx, const DeviceGrid &grid,
+                         const BlockSpec &spec,
+                         const std::vector<std::vector<Datum>> &outputs,
+                         unsigned result, AxisSet axes) {
+  AxisSet varying;
+  for (const std::vector<Datum> &device : outputs)
+    varying |= device[result].varying;
+  varying = varying - axes;
+  AxisSet copies = grid.mesh().allAxes() - spec.split;
+  if (spec.split.empty())
+    return Datum(combined(cx, grid, spec, 0, outputs, result), varying);
+  Tensor whole = cx.makeResult(result);
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    if (!grid.isFirst(device, copies))
+      continue;
+    Tensor block = combined(cx, grid, spec, device, outputs, result);
+    kernels::putBlock(whole, startsOf(grid, device, spec, block.shape()),
+                      block);
+  }
+  return Datum(std::move(whole), varying);
+}
+
+//===--- The equation -----------------------------------------------------===//
+
+Task shardtype::shardMapEval(EvalContext &cx) {
+  const auto &p = cx.params<ShardMap>();
+  const Mesh &mesh = cx.context().meshOrEmpty(cx.bodyMesh());
+  AxisSet axes;
+  for (ValueId id : p.axes->elements)
+    if (std::optional<unsigned> at = mesh.find(cx.program().value(id).text))
+      axes.insert(*at);
+  DeviceGrid grid(mesh, axes);
+  constexpr int64_t MostDevices = 1 << 16;
+  if (grid.count() > MostDevices)
+    co_return cx.fail("runs on " + llvm::Twine(grid.count()) +
+                      " devices; at most " + llvm::Twine(MostDevices) +
+                      " are simulated");
+  std::vector<std::vector<Datum>> inputs(static_cast<size_t>(grid.count()));
+  for (unsigned i = 0; i < cx.numOperands(); ++i) {
+    Datum value = cx.takeDatum(i);
+    if (value.cell)
+      co_return cx.fail("has a Ref as operand, which devices cannot share");
+    BlockSpec spec = specOn(mesh, p.in.list[i], value.tensor.rank());
+    cutUp(grid, spec, std::move(value), inputs);
+  }
+  std::vector<std::vector<Datum>> outputs =
+      co_await cx.fork(p.jaxpr, axes, std::move(inputs));
+  for (unsigned i = 0; i < cx.numResults(); ++i) {
+    if (outputs[0][i].cell)
+      co_return cx.fail("has a Ref as result, which devices cannot share");
+    BlockSpec spec = specOn(mesh, p.out.list[i], outputs[0][i].tensor.rank());
+    if (!p.checkVma || cx.options().checkCopies)
+      compareCopies(cx, grid, spec, outputs, i);
+    cx.setDatum(i, putTogether(cx, grid, spec, outputs, i, axes));
+  }
+  co_return success();
+}
