@@ -13,7 +13,7 @@ import pytest
 from test_check import PROGRAM, ROOT, needs_program
 
 REFERENCE = "0.12.0.1"
-DOCUMENTS = {"gpt.md": "optax", "mlp.md": "equinox"}
+DOCUMENTS = {"gpt.md": "optax", "mlp.md": "equinox", "transformer.md": "flax", "micro.md": "jax"}
 
 
 def test_all_documents_are_run():
