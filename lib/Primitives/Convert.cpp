@@ -1,6 +1,8 @@
 // Convert.cpp - changes of dtype and precision.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Kernels/Convert.h"
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
 #include "llvm/Support/MathExtras.h"
@@ -205,6 +207,19 @@ static FailureOr<Shape> reducePrecisionShape(TypingContext &cx) {
   return cx.operand(0).shape;
 }
 
+static LogicalResult convertEval(EvalContext &cx) {
+  return eval::give(cx, kernels::convert(cx.take(0), cx.resultDType()));
+}
+static LogicalResult bitcastEval(EvalContext &cx) {
+  return eval::give(
+      cx, kernels::bitcast(cx.operand(0), cx.resultDType(), cx.resultShape()));
+}
+static LogicalResult reducePrecisionEval(EvalContext &cx) {
+  const auto &params = cx.params<ReducePrecision>();
+  return eval::give(cx, kernels::reducePrecision(cx.operand(0), params.exponent,
+                                                 params.mantissa));
+}
+
 static const Primitive Rows[] = {
     {.info = {"convert_element_type", schemaOf<Convert>},
      .decode = decodeFor<Convert, 1>,
@@ -216,7 +231,8 @@ static const Primitive Rows[] = {
                       .weak = convertWeak,
                       .sharding = convertSharding,
                       .reduction = convertReduction,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = convertEval},
     {.info = {"bitcast_convert_type", schemaOf<Bitcast>},
      .decode = decodeFor<Bitcast, 1>,
      .dims = bitcastDims,
@@ -227,7 +243,8 @@ static const Primitive Rows[] = {
                       .weak = weak::never, // bitcast/weak.1
                       .sharding = bitcastSharding,
                       .reduction = reduction::missing<bitcastSharding>,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = bitcastEval},
     {.info = {"reduce_precision", schemaOf<ReducePrecision>},
      .decode = decodeFor<ReducePrecision, 1>,
      .dims = unaryDims,
@@ -238,7 +255,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = sharding::operand,
                       .reduction = reduction::pass,
-                      .memory = memory::operand}},
+                      .memory = memory::operand},
+     .eval = reducePrecisionEval},
 };
 
 ArrayRef<Primitive> shardtype::conversions() { return Rows; }

@@ -1,11 +1,13 @@
 // Elementwise.cpp - operations on one operand, element by element.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
 #include "Running.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
+using kernels::UnaryOp;
 
 namespace {
 struct Accuracy {
@@ -62,11 +64,48 @@ static FailureOr<ReductionSets> negReduction(TypingContext &cx) {
   return reduction::pass(cx);
 }
 
+//===--- evaluations ------------------------------------------------------===//
+
+static LogicalResult absEval(EvalContext &cx) {
+  if (isComplex(cx.operand(0).dtype()))
+    return eval::give(cx, kernels::modulus(cx.operand(0)));
+  return eval::unary<UnaryOp::Abs>(cx);
+}
+/// Of a real operand, the complex number without an imaginary part.
+static LogicalResult conjEval(EvalContext &cx) {
+  if (isComplex(cx.operand(0).dtype()))
+    return eval::unary<UnaryOp::Conj>(cx);
+  return eval::give(cx, kernels::asComplex(cx.operand(0)));
+}
+static LogicalResult realEval(EvalContext &cx) {
+  return eval::give(cx, kernels::realPart(cx.operand(0)));
+}
+static LogicalResult imagEval(EvalContext &cx) {
+  return eval::give(cx, kernels::imagPart(cx.operand(0)));
+}
+static LogicalResult isFiniteEval(EvalContext &cx) {
+  return eval::give(cx, kernels::isFinite(cx.operand(0)));
+}
+static LogicalResult integerPowEval(EvalContext &cx) {
+  int64_t exponent = cx.params<IntegerPow>().exponent;
+  Tensor x = eval::flushed(cx, cx.take(0));
+  return eval::give(
+      cx, eval::flushed(cx, kernels::integerPow(std::move(x), exponent)));
+}
+/// The method is an enum, or its number: 0 away from zero, 1 to even.
+static LogicalResult roundEval(EvalContext &cx) {
+  bool toEven = eval::enumName(cx, "rounding_method").contains("EVEN") ||
+                eval::number(cx, "rounding_method", 0) == 1;
+  return toEven ? eval::unary<UnaryOp::RoundEven>(cx)
+                : eval::unary<UnaryOp::RoundAway>(cx);
+}
+
 /// A row of the common form: unary/shape.1, unary/dtype.1, unary/sharding.1.
 /// integer_pow/unreduced.1 is in its own.
 template <typename P = NoParams>
 static constexpr Primitive
-unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
+unary(StringRef name, EvalRule evaluation,
+      Rule<FailureOr<DType>(TypingContext &)> dtype,
       Rule<FailureOr<ReductionSets>(TypingContext &)> reduction =
           reduction::nonlinear,
       Linearity linearity = {},
@@ -82,60 +121,67 @@ unary(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .sharding = sharding::operand,
                            .reduction = reduction,
                            .memory = memory,
-                           .varying = varying::operand}};
+                           .varying = varying::operand},
+          .eval = evaluation};
 }
 
 static constexpr Linearity Linear = {Linearity::Jointly, 1};
 
 static const Primitive Rows[] = {
-    unary("abs", realOf<Signeds | Inexact | WideOnly>),
-    unary("acos", dtypeOf<Inexact>),
-    unary("acosh", dtypeOf<Inexact>),
-    unary("asin", dtypeOf<Inexact>),
-    unary("asinh", dtypeOf<Inexact>),
-    unary("atan", dtypeOf<Inexact>),
-    unary("atanh", dtypeOf<Inexact>),
-    unary("bessel_i0e", dtypeOf<Floats>),
-    unary("bessel_i1e", dtypeOf<Floats>),
-    unary<Accuracy>("cbrt", dtypeOf<Floats>),
-    unary("ceil", dtypeOf<Floats>),
-    unary("clz", dtypeOf<Ints>),
-    unary<Conj>("conj", complexOf<ComplexParts | Complexes>,
+    unary("abs", absEval, realOf<Signeds | Inexact | WideOnly>),
+    unary("acos", eval::unary<UnaryOp::Acos>, dtypeOf<Inexact>),
+    unary("acosh", eval::unary<UnaryOp::Acosh>, dtypeOf<Inexact>),
+    unary("asin", eval::unary<UnaryOp::Asin>, dtypeOf<Inexact>),
+    unary("asinh", eval::unary<UnaryOp::Asinh>, dtypeOf<Inexact>),
+    unary("atan", eval::unary<UnaryOp::Atan>, dtypeOf<Inexact>),
+    unary("atanh", eval::unary<UnaryOp::Atanh>, dtypeOf<Inexact>),
+    unary("bessel_i0e", eval::unary<UnaryOp::BesselI0e>, dtypeOf<Floats>),
+    unary("bessel_i1e", eval::unary<UnaryOp::BesselI1e>, dtypeOf<Floats>),
+    unary<Accuracy>("cbrt", eval::unary<UnaryOp::Cbrt>, dtypeOf<Floats>),
+    unary("ceil", eval::unary<UnaryOp::Ceil>, dtypeOf<Floats>),
+    unary("clz", eval::unary<UnaryOp::Clz>, dtypeOf<Ints>),
+    unary<Conj>("conj", conjEval, complexOf<ComplexParts | Complexes>,
                 reduction::linearRefused, Linear),
-    unary<Accuracy>("cos", dtypeOf<Inexact>),
-    unary("cosh", dtypeOf<Inexact>),
-    unary("digamma", dtypeOf<Floats>),
-    unary("erf", dtypeOf<Floats>),
-    unary("erf_inv", dtypeOf<Floats>),
-    unary<Accuracy>("erfc", dtypeOf<Floats>),
-    unary<Accuracy>("exp", dtypeOf<Inexact>),
-    unary<Accuracy>("exp2", dtypeOf<Inexact>),
-    unary<Accuracy>("expm1", dtypeOf<Inexact>),
-    unary("floor", dtypeOf<Floats>),
-    unary("imag", realOf<Complexes>, reduction::linearRefused, Linear),
-    unary<IntegerPow>("integer_pow", integerPowDType,
+    unary<Accuracy>("cos", eval::unary<UnaryOp::Cos>, dtypeOf<Inexact>),
+    unary("cosh", eval::unary<UnaryOp::Cosh>, dtypeOf<Inexact>),
+    unary("digamma", eval::unary<UnaryOp::Digamma>, dtypeOf<Floats>),
+    unary("erf", eval::unary<UnaryOp::Erf>, dtypeOf<Floats>),
+    unary("erf_inv", eval::unary<UnaryOp::ErfInv>, dtypeOf<Floats>),
+    unary<Accuracy>("erfc", eval::unary<UnaryOp::Erfc>, dtypeOf<Floats>),
+    unary<Accuracy>("exp", eval::unary<UnaryOp::Exp>, dtypeOf<Inexact>),
+    unary<Accuracy>("exp2", eval::unary<UnaryOp::Exp2>, dtypeOf<Inexact>),
+    unary<Accuracy>("expm1", eval::unary<UnaryOp::Expm1>, dtypeOf<Inexact>),
+    unary("floor", eval::unary<UnaryOp::Floor>, dtypeOf<Floats>),
+    unary("imag", imagEval, realOf<Complexes>, reduction::linearRefused,
+          Linear),
+    unary<IntegerPow>("integer_pow", integerPowEval, integerPowDType,
                       reduction::missing<sharding::operand>),
-    unary("is_finite", isFiniteDType),
-    unary("lgamma", dtypeOf<Floats>, reduction::nonlinear, {},
-          runs::unlessLowered),
-    unary<Accuracy>("log", dtypeOf<Inexact>),
-    unary<Accuracy>("log1p", dtypeOf<Inexact>),
-    unary<Accuracy>("log2", dtypeOf<Inexact>),
-    unary<Accuracy>("logistic", dtypeOf<Inexact>),
-    unary("neg", dtypeOf<Numbers>, negReduction, Linear),
-    unary("not", dtypeOf<Bits>),
-    unary("one_minus_square", dtypeOf<Numbers>),
-    unary("population_count", dtypeOf<Ints>),
-    unary("real", realOf<Complexes>, reduction::linearRefused, Linear),
-    unary<Round>("round", dtypeOf<Floats>),
-    unary<Accuracy>("rsqrt", dtypeOf<Inexact>),
-    unary("sign", dtypeOf<Numbers>),
-    unary<Accuracy>("sin", dtypeOf<Inexact>),
-    unary("sinh", dtypeOf<Inexact>),
-    unary<Accuracy>("sqrt", dtypeOf<Inexact>),
-    unary("square", dtypeOf<Numbers>),
-    unary<Accuracy>("tan", dtypeOf<Inexact>),
-    unary<Accuracy>("tanh", dtypeOf<Inexact>),
+    unary("is_finite", isFiniteEval, isFiniteDType),
+    unary("lgamma", eval::unary<UnaryOp::Lgamma>, dtypeOf<Floats>,
+          reduction::nonlinear, {}, runs::unlessLowered),
+    unary<Accuracy>("log", eval::unary<UnaryOp::Log>, dtypeOf<Inexact>),
+    unary<Accuracy>("log1p", eval::unary<UnaryOp::Log1p>, dtypeOf<Inexact>),
+    unary<Accuracy>("log2", eval::unary<UnaryOp::Log2>, dtypeOf<Inexact>),
+    unary<Accuracy>("logistic", eval::unary<UnaryOp::Logistic>,
+                    dtypeOf<Inexact>),
+    unary("neg", eval::unary<UnaryOp::Neg>, dtypeOf<Numbers>, negReduction,
+          Linear),
+    unary("not", eval::unary<UnaryOp::Not>, dtypeOf<Bits>),
+    unary("one_minus_square", eval::unary<UnaryOp::OneMinusSquare>,
+          dtypeOf<Numbers>),
+    unary("population_count", eval::unary<UnaryOp::PopulationCount>,
+          dtypeOf<Ints>),
+    unary("real", realEval, realOf<Complexes>, reduction::linearRefused,
+          Linear),
+    unary<Round>("round", roundEval, dtypeOf<Floats>),
+    unary<Accuracy>("rsqrt", eval::unary<UnaryOp::Rsqrt>, dtypeOf<Inexact>),
+    unary("sign", eval::unary<UnaryOp::Sign>, dtypeOf<Numbers>),
+    unary<Accuracy>("sin", eval::unary<UnaryOp::Sin>, dtypeOf<Inexact>),
+    unary("sinh", eval::unary<UnaryOp::Sinh>, dtypeOf<Inexact>),
+    unary<Accuracy>("sqrt", eval::unary<UnaryOp::Sqrt>, dtypeOf<Inexact>),
+    unary("square", eval::unary<UnaryOp::Square>, dtypeOf<Numbers>),
+    unary<Accuracy>("tan", eval::unary<UnaryOp::Tan>, dtypeOf<Inexact>),
+    unary<Accuracy>("tanh", eval::unary<UnaryOp::Tanh>, dtypeOf<Inexact>),
 };
 
 ArrayRef<Primitive> shardtype::elementwise() { return Rows; }

@@ -1,7 +1,9 @@
 // Hash.cpp - the hash functions behind random keys.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
+#include "shardtype/Kernels/Random.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Manual.h"
 
@@ -58,21 +60,32 @@ template <unsigned Results> static LogicalResult hash(TypingContext &cx) {
   return setResults(cx, types);
 }
 
+static constexpr NoRule NoKernel = {NoRule::NotImplemented,
+                                    "it has no kernel yet"};
+static LogicalResult threefryEval(EvalContext &cx) {
+  auto [first, second] = kernels::threefryArrays(cx.operand(0), cx.operand(1),
+                                                 cx.operand(2), cx.operand(3));
+  cx.setResult(0, std::move(first));
+  cx.setResult(1, std::move(second));
+  return success();
+}
+
 template <unsigned Operands, unsigned Results>
-static constexpr Primitive row(StringRef name) {
+static constexpr Primitive row(StringRef name, EvalRule evaluation) {
   return {.info = {name, schemaOf<NoParams>},
           .decode = decodeFor<NoParams, Operands>,
           .dims = nary::dims,
           .linearity = {},
           .open = OpenRule::Pointwise,
-          .type = Custom{hash<Results>}};
+          .type = Custom{hash<Results>},
+          .eval = evaluation};
 }
 
 static const Primitive Rows[] = {
-    row<4, 2>("threefry2x32"),
-    row<8, 4>("threefry4x32"),
-    row<3, 2>("philox2x32"),
-    row<6, 4>("philox4x32"),
+    row<4, 2>("threefry2x32", threefryEval),
+    row<8, 4>("threefry4x32", NoKernel),
+    row<3, 2>("philox2x32", NoKernel),
+    row<6, 4>("philox4x32", NoKernel),
 };
 
 ArrayRef<Primitive> shardtype::hashes() { return Rows; }

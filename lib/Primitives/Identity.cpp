@@ -1,5 +1,6 @@
 // Identity.cpp - operations that give back what they were given.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
 
@@ -64,6 +65,18 @@ static DimMap tieDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult sameEval(EvalContext &cx) {
+  return eval::give(cx, cx.take(0));
+}
+static LogicalResult barrierEval(EvalContext &cx) {
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    cx.setResult(i, cx.take(i));
+  return success();
+}
+static LogicalResult tieEval(EvalContext &cx) {
+  return eval::give(cx, cx.take(1));
+}
+
 template <typename P = NoParams>
 static constexpr Primitive identity(StringRef name) {
   return {.info = {name, schemaOf<P>},
@@ -71,7 +84,8 @@ static constexpr Primitive identity(StringRef name) {
           .dims = unaryDims,
           .linearity = {Linearity::Jointly, 1},
           .open = OpenRule::Pointwise,
-          .type = Custom{sameType}};
+          .type = Custom{sameType},
+          .eval = sameEval};
 }
 
 static const Primitive Rows[] = {
@@ -84,13 +98,15 @@ static const Primitive Rows[] = {
      .dims = barrierDims,
      .linearity = {},
      .open = OpenRule::Custom,
-     .type = Custom{barrier}},
+     .type = Custom{barrier},
+     .eval = barrierEval},
     {.info = {"tie", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 2>,
      .dims = tieDims,
      .linearity = {},
      .open = OpenRule::Custom,
-     .type = Custom{tie}},
+     .type = Custom{tie},
+     .eval = tieEval},
 };
 
 ArrayRef<Primitive> shardtype::identities() { return Rows; }

@@ -1,7 +1,9 @@
 // Joining.cpp - concatenate, stack and pad.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -266,6 +268,26 @@ static DimMap padDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult concatenateEval(EvalContext &cx) {
+  return eval::give(cx,
+                    kernels::concatenate(eval::operandsFrom(cx, 0),
+                                         cx.params<Concatenate>().dimension));
+}
+static LogicalResult stackEval(EvalContext &cx) {
+  return eval::give(
+      cx, kernels::stack(eval::operandsFrom(cx, 0), cx.params<Stack>().axis));
+}
+static LogicalResult padEval(EvalContext &cx) {
+  SmallVector<int64_t, 6> low, high, interior;
+  for (const auto &dim : cx.params<Pad>().paddingConfig) {
+    low.push_back(dim[0]);
+    high.push_back(dim[1]);
+    interior.push_back(dim[2]);
+  }
+  return eval::give(
+      cx, kernels::pad(cx.operand(0), cx.operand(1), low, high, interior));
+}
+
 static const Primitive Rows[] = {
     {.info = {"concatenate", schemaOf<Concatenate>},
      .decode = decodeFor<Concatenate, 1, AnyNumber>,
@@ -277,7 +299,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = concatenateSharding,
                       .reduction = commonSets,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = concatenateEval},
     {.info = {"stack", schemaOf<Stack>},
      .decode = decodeFor<Stack, 1, AnyNumber>,
      .dims = stackDims,
@@ -288,7 +311,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = stackSharding,
                       .reduction = commonSets,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = stackEval},
     {.info = {"pad", schemaOf<Pad>},
      .decode = decodeFor<Pad, 2>,
      .dims = padDims,
@@ -299,6 +323,7 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = padSharding,
                       .reduction = reduction::pass,
-                      .memory = memory::standard}}};
+                      .memory = memory::standard},
+     .eval = padEval}};
 
 ArrayRef<Primitive> shardtype::joining() { return Rows; }

@@ -1,11 +1,15 @@
 // Nary.cpp - operations on several operands, element by element.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
 #include "Running.h"
+#include "shardtype/Kernels/Convert.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
+using kernels::BinaryOp;
+using kernels::CompareOp;
 
 namespace {
 struct Mul {
@@ -196,10 +200,53 @@ static LogicalResult addAny(TypingContext &cx) {
 
 //===--- rows -------------------------------------------------------------===//
 
+//===--- evaluations ------------------------------------------------------===//
+
+/// With `out_dtype`, the product of the operands as that.
+static LogicalResult mulEval(EvalContext &cx) {
+  DType dtype = cx.resultDType();
+  if (cx.operand(0).dtype() == dtype && cx.operand(1).dtype() == dtype)
+    return eval::binary<BinaryOp::Mul>(cx);
+  Tensor lhs = eval::flushed(cx, kernels::convert(cx.take(0), dtype));
+  Tensor rhs = eval::flushed(cx, kernels::convert(cx.take(1), dtype));
+  return eval::give(
+      cx, eval::flushed(cx, kernels::binary(BinaryOp::Mul, std::move(lhs),
+                                            std::move(rhs))));
+}
+static LogicalResult powEval(EvalContext &cx) {
+  if (isInteger(cx.operand(1).dtype()))
+    return eval::give(cx, kernels::powInteger(cx.operand(0), cx.operand(1)));
+  return eval::binary<BinaryOp::Pow>(cx);
+}
+/// Sums of tokens and of float0 are such again.
+static LogicalResult addAnyEval(EvalContext &cx) {
+  DType dtype = cx.operand(0).dtype();
+  if (dtype == DType::Float0)
+    return eval::give(cx, cx.operand(0));
+  if (dtype == DType::Bool)
+    return eval::binary<BinaryOp::Or>(cx);
+  return eval::binary<BinaryOp::Add>(cx);
+}
+static LogicalResult complexEval(EvalContext &cx) {
+  ArrayRef<int64_t> shape = cx.resultShape();
+  return eval::give(
+      cx, kernels::makeComplex(kernels::expanded(cx.operand(0), shape),
+                               kernels::expanded(cx.operand(1), shape)));
+}
+static LogicalResult betaEval(EvalContext &cx) {
+  return eval::give(
+      cx, kernels::incompleteBeta(cx.operand(0), cx.operand(1), cx.operand(2)));
+}
+static LogicalResult polynomialEval(EvalContext &cx) {
+  return eval::give(
+      cx, kernels::polynomial(cx.operand(0), eval::operandsFrom(cx, 1)));
+}
+
 /// A row of the common form: nary/shape.1, nary/dtype.1, nary/sharding.1.
 template <typename P = NoParams, unsigned Min = 2, unsigned Max = Min>
 static constexpr Primitive
-row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
+row(StringRef name, EvalRule evaluation,
+    Rule<FailureOr<DType>(TypingContext &)> dtype,
     Rule<FailureOr<ReductionSets>(TypingContext &)> reduction = nary::nonlinear,
     Linearity linearity = {},
     Rule<FailureOr<MemorySpace>(TypingContext &)> memory = memory::standard) {
@@ -213,55 +260,64 @@ row(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .weak = weak::all,
                            .sharding = nary::sharding,
                            .reduction = reduction,
-                           .memory = memory}};
+                           .memory = memory},
+          .eval = evaluation};
 }
 
 static const Primitive Rows[] = {
-    row("add", dtypesOf<Numbers>, addReduction, {Linearity::Jointly, 2},
-        runs::sumsOfOneShape),
-    row("sub", dtypesOf<Numbers>, subReduction, {Linearity::Jointly, 2},
-        runs::sumsOfOneShape),
-    row<Mul>("mul", mulDType, mulReduction, {Linearity::EachOf, 2}),
-    row("div", dtypesOf<Numbers>, divReduction, {Linearity::EachOf, 1}),
-    row("rem", dtypesOf<Ints | Floats>),
-    row("max", dtypesOf<Any>),
-    row("min", dtypesOf<Any>),
-    row("pow", powDType),
-    row("atan2", dtypesOf<Inexact>),
-    row("nextafter", dtypesOf<Floats>),
-    row("and", dtypesOf<Bits>),
-    row("or", dtypesOf<Bits>),
-    row("xor", dtypesOf<Bits>),
-    row("shift_left", dtypesOf<Ints>),
-    row("shift_right_arithmetic", dtypesOf<Ints>),
-    row("shift_right_logical", dtypesOf<Ints>),
-    row("eq", predicateOf<Any | Keys>),
-    row("ne", predicateOf<Any | Keys>),
-    row("lt", predicateOf<Ordered>),
-    row("le", predicateOf<Ordered>),
-    row("gt", predicateOf<Ordered>),
-    row("ge", predicateOf<Ordered>),
-    row("eq_to", predicateOf<Any>),
-    row("le_to", predicateOf<Ordered>),
-    row("lt_to", predicateOf<Ordered>),
-    row("complex", complexOf<ComplexParts>, nary::nonlinear,
+    row("add", eval::binary<BinaryOp::Add>, dtypesOf<Numbers>, addReduction,
+        {Linearity::Jointly, 2}, runs::sumsOfOneShape),
+    row("sub", eval::binary<BinaryOp::Sub>, dtypesOf<Numbers>, subReduction,
+        {Linearity::Jointly, 2}, runs::sumsOfOneShape),
+    row<Mul>("mul", mulEval, mulDType, mulReduction, {Linearity::EachOf, 2}),
+    row("div", eval::binary<BinaryOp::Div>, dtypesOf<Numbers>, divReduction,
+        {Linearity::EachOf, 1}),
+    row("rem", eval::binary<BinaryOp::Rem>, dtypesOf<Ints | Floats>),
+    row("max", eval::binary<BinaryOp::Max>, dtypesOf<Any>),
+    row("min", eval::binary<BinaryOp::Min>, dtypesOf<Any>),
+    row("pow", powEval, powDType),
+    row("atan2", eval::binary<BinaryOp::Atan2>, dtypesOf<Inexact>),
+    row("nextafter", eval::binary<BinaryOp::Nextafter>, dtypesOf<Floats>),
+    row("and", eval::binary<BinaryOp::And>, dtypesOf<Bits>),
+    row("or", eval::binary<BinaryOp::Or>, dtypesOf<Bits>),
+    row("xor", eval::binary<BinaryOp::Xor>, dtypesOf<Bits>),
+    row("shift_left", eval::binary<BinaryOp::ShiftLeft>, dtypesOf<Ints>),
+    row("shift_right_arithmetic", eval::binary<BinaryOp::ShiftRightArithmetic>,
+        dtypesOf<Ints>),
+    row("shift_right_logical", eval::binary<BinaryOp::ShiftRightLogical>,
+        dtypesOf<Ints>),
+    row("eq", eval::compare<CompareOp::Eq>, predicateOf<Any | Keys>),
+    row("ne", eval::compare<CompareOp::Ne>, predicateOf<Any | Keys>),
+    row("lt", eval::compare<CompareOp::Lt>, predicateOf<Ordered>),
+    row("le", eval::compare<CompareOp::Le>, predicateOf<Ordered>),
+    row("gt", eval::compare<CompareOp::Gt>, predicateOf<Ordered>),
+    row("ge", eval::compare<CompareOp::Ge>, predicateOf<Ordered>),
+    row("eq_to", eval::compare<CompareOp::EqTo>, predicateOf<Any>),
+    row("le_to", eval::compare<CompareOp::LeTo>, predicateOf<Ordered>),
+    row("lt_to", eval::compare<CompareOp::LtTo>, predicateOf<Ordered>),
+    row("complex", complexEval, complexOf<ComplexParts>, nary::nonlinear,
         {Linearity::Jointly, 2}),
-    row("mulhi", dtypesOf<Ints>, nary::nonlinear, {}, runs::noMeshOnCpu),
-    row("polygamma", dtypesOf<Floats>),
-    row("igamma", dtypesOf<Floats>, nary::nonlinear, {}, runs::wholeOnly),
-    row("igammac", dtypesOf<Floats>, nary::nonlinear, {}, runs::wholeOnly),
-    row("igamma_grad_a", dtypesOf<Floats>, nary::nonlinear, {},
-        runs::wholeOnly),
-    row("zeta", dtypesOf<Floats>),
-    row<NoParams, 3>("regularized_incomplete_beta", dtypesOf<Floats>,
+    row("mulhi", eval::binary<BinaryOp::Mulhi>, dtypesOf<Ints>, nary::nonlinear,
+        {}, runs::noMeshOnCpu),
+    row("polygamma", eval::binary<BinaryOp::Polygamma>, dtypesOf<Floats>),
+    row("igamma", eval::binary<BinaryOp::Igamma>, dtypesOf<Floats>,
+        nary::nonlinear, {}, runs::wholeOnly),
+    row("igammac", eval::binary<BinaryOp::Igammac>, dtypesOf<Floats>,
+        nary::nonlinear, {}, runs::wholeOnly),
+    row("igamma_grad_a", eval::binary<BinaryOp::IgammaGradA>, dtypesOf<Floats>,
+        nary::nonlinear, {}, runs::wholeOnly),
+    row("zeta", eval::binary<BinaryOp::Zeta>, dtypesOf<Floats>),
+    row<NoParams, 3>("regularized_incomplete_beta", betaEval, dtypesOf<Floats>,
                      nary::nonlinear, {}, runs::wholeOnly),
-    row<Polynomial, 1, AnyNumber>("polynomial", dtypesOf<Numbers>),
+    row<Polynomial, 1, AnyNumber>("polynomial", polynomialEval,
+                                  dtypesOf<Numbers>),
     {.info = {"add_any", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 2>,
      .dims = nary::dims,
      .linearity = {Linearity::Jointly, 2},
      .open = OpenRule::Strict,
-     .type = Custom{addAny}},
+     .type = Custom{addAny},
+     .eval = addAnyEval},
 };
 
 ArrayRef<Primitive> shardtype::elementwiseNary() { return Rows; }

@@ -1,5 +1,7 @@
 // Random.cpp - keys and the bits made from them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Kernels/Random.h"
+#include "Evals.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "Shapes.h"
@@ -219,22 +221,77 @@ static LogicalResult foldInType(TypingContext &cx) {
 }
 
 template <typename P, unsigned Count, typename Dims, typename Type>
-static constexpr Primitive keyRow(StringRef name, Dims dims, Type type) {
+static constexpr Primitive keyRow(StringRef name, Dims dims, Type type,
+                                  EvalRule evaluation) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Count>,
           .dims = dims,
           .linearity = {},
           .open = OpenRule::Opaque,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = evaluation};
+}
+
+//===--- evaluations ------------------------------------------------------===//
+
+/// Only threefry has kernels.
+static LogicalResult requireThreefry(EvalContext &cx, DType dtype) {
+  if (dtype == DType::KeyFry)
+    return success();
+  return cx.fail(cx.name() + " has no kernel for " + info(dtype).shortName);
+}
+/// JAX's scheme that was the default before: a field of the equation's context.
+static bool isPartitionable(EvalContext &cx) {
+  StringId context = cx.program().info(cx.program().eqn(cx.eqn()).info).context;
+  if (!context.valid())
+    return true;
+  StringRef text = cx.context().str(context);
+  size_t at = text.find("\"threefry_partitionable\"");
+  return at == StringRef::npos ||
+         !text.drop_front(at).split(':').second.ltrim().starts_with("false");
+}
+
+static LogicalResult seedEval(EvalContext &cx) {
+  if (failed(requireThreefry(cx, cx.resultDType())))
+    return failure();
+  return eval::give(cx, kernels::keysOfSeeds(cx.operand(0)));
+}
+/// The words of keys as an array, and back.
+static LogicalResult viewEval(EvalContext &cx) {
+  return eval::give(cx,
+                    cx.take(0).viewedAs(cx.resultDType(), cx.resultShape()));
+}
+static LogicalResult splitEval(EvalContext &cx) {
+  if (failed(requireThreefry(cx, cx.resultDType())))
+    return failure();
+  return eval::give(cx, kernels::splitKeys(cx.operand(0),
+                                           cx.params<KeyShape>().shape,
+                                           isPartitionable(cx)));
+}
+static LogicalResult bitsEval(EvalContext &cx) {
+  if (failed(requireThreefry(cx, cx.operand(0).dtype())))
+    return failure();
+  const auto &params = cx.params<BitsShape>();
+  return eval::give(cx, kernels::randomBits(cx.operand(0),
+                                            static_cast<unsigned>(params.width),
+                                            params.shape, isPartitionable(cx)));
+}
+static LogicalResult foldInEval(EvalContext &cx) {
+  if (failed(requireThreefry(cx, cx.resultDType())))
+    return failure();
+  ArrayRef<int64_t> shape = cx.resultShape();
+  return eval::give(cx,
+                    kernels::foldIn(kernels::expanded(cx.operand(0), shape),
+                                    kernels::expanded(cx.operand(1), shape)));
 }
 
 static const Primitive Rows[] = {
-    keyRow<KeyImpl, 1>("random_seed", seedDims, seedType),
-    keyRow<KeyImpl, 1>("random_wrap", wrapDims, wrapType),
-    keyRow<NoParams, 1>("random_unwrap", unwrapDims, unwrapType),
-    keyRow<KeyShape, 1>("random_split", splitDims, splitType),
-    keyRow<BitsShape, 1>("random_bits", bitsDims, bitsType),
-    keyRow<NoParams, 2>("random_fold_in", nary::dims, foldInType),
+    keyRow<KeyImpl, 1>("random_seed", seedDims, seedType, seedEval),
+    keyRow<KeyImpl, 1>("random_wrap", wrapDims, wrapType, viewEval),
+    keyRow<NoParams, 1>("random_unwrap", unwrapDims, unwrapType, viewEval),
+    keyRow<KeyShape, 1>("random_split", splitDims, splitType, splitEval),
+    keyRow<BitsShape, 1>("random_bits", bitsDims, bitsType, bitsEval),
+    keyRow<NoParams, 2>("random_fold_in", nary::dims, foldInType, foldInEval),
 };
 
 ArrayRef<Primitive> shardtype::random() { return Rows; }

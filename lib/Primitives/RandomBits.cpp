@@ -1,8 +1,10 @@
 // RandomBits.cpp - generators beside the keys' own, and views of key data.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
 #include "Results.h"
+#include "shardtype/Kernels/Random.h"
 #include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
@@ -188,24 +190,58 @@ static LogicalResult fromEdtype(TypingContext &cx) {
       .mark(0);
 }
 
+//===--- evaluations ------------------------------------------------------===//
+
+static constexpr NoRule NoKernel = {NoRule::NotImplemented,
+                                    "it has no kernel yet"};
+
+static LogicalResult sameEval(EvalContext &cx) {
+  return eval::give(cx, cx.take(0));
+}
+static LogicalResult viewEval(EvalContext &cx) {
+  return eval::give(cx,
+                    cx.take(0).viewedAs(cx.resultDType(), cx.resultShape()));
+}
+static LogicalResult iotaEval(EvalContext &cx) {
+  auto [high, low] = kernels::iota2x32(cx.params<IotaShape>().shape);
+  cx.setResult(0, std::move(high));
+  cx.setResult(1, std::move(low));
+  return success();
+}
+/// The algorithm is an enum that may stand by its name: RNG_THREE_FRY.
+static LogicalResult bitsEval(EvalContext &cx) {
+  StringRef name = eval::enumName(cx, "algorithm");
+  if (!name.contains("THREE_FRY"))
+    return cx.fail("rng_bit_generator has no kernel for " +
+                   (name.empty() ? "this algorithm" : name));
+  auto [state, bits] = kernels::threefryGenerator(
+      cx.operand(0), cx.resultDType(1), cx.resultShape(1));
+  cx.setResult(0, std::move(state));
+  cx.setResult(1, std::move(bits));
+  return success();
+}
+
 template <typename P, unsigned Count, typename Type>
-static constexpr Primitive row(StringRef name, Type type, OpenRule open) {
+static constexpr Primitive row(StringRef name, Type type, OpenRule open,
+                               EvalRule evaluation = NoKernel) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Count>,
           .dims = firstDims,
           .linearity = {},
           .open = open,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = evaluation};
 }
 
 static const Primitive Rows[] = {
-    row<NoParams, 1>("random_clone", cloneType, OpenRule::Pointwise),
+    row<NoParams, 1>("random_clone", cloneType, OpenRule::Pointwise, sameEval),
     row<Gamma, 2>("random_gamma", gammaType, OpenRule::Opaque),
-    row<IotaShape, 0>("iota_2x32_shape", iotaType, OpenRule::Opaque),
+    row<IotaShape, 0>("iota_2x32_shape", iotaType, OpenRule::Opaque, iotaEval),
     row<IotaShape, 2>("rng_uniform", uniformType, OpenRule::Opaque),
-    row<BitGenerator, 1>("rng_bit_generator", bitsType, OpenRule::Opaque),
-    row<Edtype, 1>("to_edtype", toEdtype, OpenRule::Opaque),
-    row<FromEdtype, 1>("from_edtype", fromEdtype, OpenRule::Opaque),
+    row<BitGenerator, 1>("rng_bit_generator", bitsType, OpenRule::Opaque,
+                         bitsEval),
+    row<Edtype, 1>("to_edtype", toEdtype, OpenRule::Opaque, viewEval),
+    row<FromEdtype, 1>("from_edtype", fromEdtype, OpenRule::Opaque, viewEval),
 };
 
 ArrayRef<Primitive> shardtype::randomBits() { return Rows; }

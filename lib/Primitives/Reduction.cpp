@@ -1,10 +1,13 @@
 // Reduction.cpp - reductions over dims.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Running.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Reduce.h"
 
 using namespace shardtype;
+using kernels::ReduceOp;
 
 namespace {
 struct Axes {
@@ -287,10 +290,25 @@ static FailureOr<Sharding> argSharding(TypingContext &cx) {
 
 //===--- Rows -------------------------------------------------------------===//
 
+//===--- evaluations ------------------------------------------------------===//
+
+template <typename P, ReduceOp Op>
+static LogicalResult reduceEval(EvalContext &cx) {
+  return eval::give(cx,
+                    kernels::reduce(Op, cx.operand(0), cx.params<P>().axes));
+}
+template <bool Largest> static LogicalResult argEval(EvalContext &cx) {
+  int64_t dim = cx.params<ArgReduce>().axes[0];
+  if (cx.operand(0).dim(static_cast<unsigned>(dim)) == 0)
+    return cx.fail("there is no extreme of an empty dim");
+  return eval::give(
+      cx, kernels::argExtreme(Largest, cx.operand(0), dim, cx.resultDType()));
+}
+
 template <ReductionKind Kind>
 static constexpr Primitive
-reduceRow(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
-          Linearity linearity) {
+reduceRow(StringRef name, EvalRule evaluation,
+          Rule<FailureOr<DType>(TypingContext &)> dtype, Linearity linearity) {
   return {.info = {name, schemaOf<Reduce>},
           .decode = decodeFor<Reduce, 1>,
           .dims = reduceDims<Reduce>,
@@ -301,7 +319,8 @@ reduceRow(StringRef name, Rule<FailureOr<DType>(TypingContext &)> dtype,
                            .weak = weak::all,
                            .sharding = reduceSharding,
                            .reduction = reduceReduction<Kind>,
-                           .memory = memory::standard}};
+                           .memory = memory::standard},
+          .eval = evaluation};
 }
 
 static FailureOr<MemorySpace> orMemory(TypingContext &cx) {
@@ -309,7 +328,7 @@ static FailureOr<MemorySpace> orMemory(TypingContext &cx) {
 }
 
 static constexpr Primitive logicalRow(
-    StringRef name,
+    StringRef name, EvalRule evaluation,
     Rule<FailureOr<MemorySpace>(TypingContext &)> memory = memory::standard) {
   return {.info = {name, schemaOf<Axes>},
           .decode = decodeFor<Axes, 1>,
@@ -321,10 +340,11 @@ static constexpr Primitive logicalRow(
                            .weak = weak::never,
                            .sharding = logicalSharding,
                            .reduction = noSets,
-                           .memory = memory}};
+                           .memory = memory},
+          .eval = evaluation};
 }
 
-static constexpr Primitive argRow(StringRef name) {
+static constexpr Primitive argRow(StringRef name, EvalRule evaluation) {
   return {.info = {name, schemaOf<ArgReduce>},
           .decode = decodeFor<ArgReduce, 1>,
           .dims = reduceDims<ArgReduce>,
@@ -335,14 +355,18 @@ static constexpr Primitive argRow(StringRef name) {
                            .weak = weak::never,
                            .sharding = argSharding,
                            .reduction = noSets,
-                           .memory = memory::standard}};
+                           .memory = memory::standard},
+          .eval = evaluation};
 }
 
 static const Primitive Rows[] = {
-    reduceRow<ReductionKind::Sum>("reduce_sum", numberDType,
-                                  {Linearity::Jointly, 1}),
-    reduceRow<ReductionKind::Max>("reduce_max", dtype::operand, {}),
-    reduceRow<ReductionKind::Min>("reduce_min", dtype::operand, {}),
+    reduceRow<ReductionKind::Sum>("reduce_sum",
+                                  reduceEval<Reduce, ReduceOp::Sum>,
+                                  numberDType, {Linearity::Jointly, 1}),
+    reduceRow<ReductionKind::Max>(
+        "reduce_max", reduceEval<Reduce, ReduceOp::Max>, dtype::operand, {}),
+    reduceRow<ReductionKind::Min>(
+        "reduce_min", reduceEval<Reduce, ReduceOp::Min>, dtype::operand, {}),
     {.info = {"reduce_prod", schemaOf<Axes>},
      .decode = decodeFor<Axes, 1>,
      .dims = reduceDims<Axes>,
@@ -353,11 +377,12 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = prodSharding,
                       .reduction = noSets,
-                      .memory = memory::standard}},
-    logicalRow("reduce_and"),
-    logicalRow("reduce_or", orMemory),
-    logicalRow("reduce_xor", orMemory),
-    argRow("argmax"),
-    argRow("argmin")};
+                      .memory = memory::standard},
+     .eval = reduceEval<Axes, ReduceOp::Prod>},
+    logicalRow("reduce_and", reduceEval<Axes, ReduceOp::And>),
+    logicalRow("reduce_or", reduceEval<Axes, ReduceOp::Or>, orMemory),
+    logicalRow("reduce_xor", reduceEval<Axes, ReduceOp::Xor>, orMemory),
+    argRow("argmax", argEval<true>),
+    argRow("argmin", argEval<false>)};
 
 ArrayRef<Primitive> shardtype::reductions() { return Rows; }

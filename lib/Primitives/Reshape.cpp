@@ -1,9 +1,11 @@
 // Reshape.cpp - reshape.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "ReshapeDims.h"
 #include "ReshapeRule.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace shardtype;
@@ -209,6 +211,13 @@ static FailureOr<ReductionSets> reshapeReduction(TypingContext &cx) {
   return checkLong(cx, p.sharding, "sharding", sets);
 }
 
+/// With `dimensions`, of the operand transposed so.
+static LogicalResult reshapeEval(EvalContext &cx) {
+  const auto &order = cx.params<Reshape>().dimensions;
+  Tensor x = order ? kernels::transpose(cx.operand(0), *order) : cx.take(0);
+  return eval::give(cx, x.reshaped(cx.resultShape()));
+}
+
 static const Primitive Rows[] = {
     {.info = {"reshape", schemaOf<Reshape>},
      .decode = decodeFor<Reshape, 1>,
@@ -220,6 +229,7 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = reshapeSharding,
                       .reduction = reshapeReduction,
-                      .memory = memory::standard}}};
+                      .memory = memory::standard},
+     .eval = reshapeEval}};
 
 ArrayRef<Primitive> shardtype::reshape() { return Rows; }

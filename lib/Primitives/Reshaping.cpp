@@ -1,7 +1,9 @@
 // Reshaping.cpp - squeeze, transpose and rev.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 
 using namespace shardtype;
 
@@ -122,6 +124,18 @@ static DimMap revDims(TypingContext &cx) {
   return sameDims(cx, cx.params<Dimensions>().dimensions, FactorRole::Permute);
 }
 
+static LogicalResult squeezeEval(EvalContext &cx) {
+  return eval::give(cx, cx.take(0).reshaped(cx.resultShape()));
+}
+static LogicalResult transposeEval(EvalContext &cx) {
+  return eval::give(cx, kernels::transpose(cx.operand(0),
+                                           cx.params<Transpose>().permutation));
+}
+static LogicalResult revEval(EvalContext &cx) {
+  return eval::give(
+      cx, kernels::reverse(cx.operand(0), cx.params<Dimensions>().dimensions));
+}
+
 static const Primitive Rows[] = {
     {.info = {"squeeze", schemaOf<Dimensions>},
      .decode = decodeFor<Dimensions, 1>,
@@ -133,7 +147,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = squeezeSharding,
                       .reduction = passKinds,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = squeezeEval},
     {.info = {"transpose", schemaOf<Transpose>},
      .decode = decodeFor<Transpose, 1>,
      .dims = transposeDims,
@@ -144,7 +159,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = transposeSharding,
                       .reduction = passKinds,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = transposeEval},
     {.info = {"rev", schemaOf<Dimensions>},
      .decode = decodeFor<Dimensions, 1>,
      .dims = revDims,
@@ -155,6 +171,7 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = sharding::operand,
                       .reduction = revReduction,
-                      .memory = memory::standard}}};
+                      .memory = memory::standard},
+     .eval = revEval}};
 
 ArrayRef<Primitive> shardtype::reshaping() { return Rows; }

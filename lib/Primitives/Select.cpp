@@ -1,6 +1,7 @@
 // Select.cpp - select_n and clamp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "Evals.h"
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
 
@@ -122,6 +123,15 @@ static FailureOr<Sharding> clampSharding(TypingContext &cx) {
   return cx.sharding(1);
 }
 
+static LogicalResult selectEval(EvalContext &cx) {
+  return eval::give(cx,
+                    kernels::selectN(cx.operand(0), eval::operandsFrom(cx, 1)));
+}
+static LogicalResult clampEval(EvalContext &cx) {
+  return eval::give(cx,
+                    kernels::clamp(cx.operand(0), cx.take(1), cx.operand(2)));
+}
+
 static const Primitive Rows[] = {
     // Linear in the cases, but not in operand 0, which no Linearity says.
     {.info = {"select_n", schemaOf<NoParams>},
@@ -134,7 +144,8 @@ static const Primitive Rows[] = {
                       .weak = selectWeak,
                       .sharding = selectSharding,
                       .reduction = selectReduction,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = selectEval},
     {.info = {"clamp", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 3>,
      .dims = nary::dims,
@@ -145,7 +156,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = clampSharding,
                       .reduction = reduction::missing<clampSharding>,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = clampEval},
 };
 
 ArrayRef<Primitive> shardtype::selection() { return Rows; }

@@ -1,8 +1,10 @@
 // Slicing.cpp - slice, dynamic_slice and dynamic_update_slice.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -214,6 +216,15 @@ static DimMap updateDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult sliceEval(EvalContext &cx) {
+  const auto &params = cx.params<Slice>();
+  ArrayRef<int64_t> strides;
+  if (params.strides)
+    strides = *params.strides;
+  return eval::give(
+      cx, kernels::slice(cx.operand(0), params.start, params.limit, strides));
+}
+
 static const Primitive Rows[] = {
     {.info = {"slice", schemaOf<Slice>},
      .decode = decodeFor<Slice, 1>,
@@ -225,7 +236,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = slicingSharding,
                       .reduction = passKinds, // slice/reduction.1
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = sliceEval},
     {.info = {"dynamic_slice", schemaOf<DynamicSlice>},
      .decode = decodeFor<DynamicSlice, 1, AnyNumber>,
      .dims = slicingDims,

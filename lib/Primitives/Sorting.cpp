@@ -1,8 +1,10 @@
 // Sorting.cpp - cumulative operations, sort and top_k: along one whole dim.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Results.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Reduce.h"
 #include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -66,8 +68,16 @@ static DimMap cumulativeDims(TypingContext &cx) {
   return sameDims(cx, cx.params<Cumulative>().axis, FactorRole::Whole);
 }
 
+template <kernels::CumulativeOp Op>
+static LogicalResult cumulativeEval(EvalContext &cx) {
+  bool reverse = eval::number(cx, "reverse", 0) != 0;
+  return eval::give(cx,
+                    kernels::cumulative(Op, cx.operand(0),
+                                        cx.params<Cumulative>().axis, reverse));
+}
+
 template <bool Linear>
-static constexpr Primitive cumulativeRow(StringRef name) {
+static constexpr Primitive cumulativeRow(StringRef name, EvalRule evaluation) {
   return {.info = {name, schemaOf<Cumulative>},
           .decode = decodeFor<Cumulative, 1>,
           .dims = cumulativeDims,
@@ -79,7 +89,8 @@ static constexpr Primitive cumulativeRow(StringRef name) {
                            .weak = weak::all,
                            .sharding = cumulativeSharding<Linear>,
                            .reduction = noSets,
-                           .memory = memory::standard}};
+                           .memory = memory::standard},
+          .eval = evaluation};
 }
 
 //===--- sort -------------------------------------------------------------===//
@@ -293,22 +304,25 @@ static DimMap topKDims(TypingContext &cx) {
   return map;
 }
 
-static const Primitive Rows[] = {cumulativeRow<true>("cumsum"),
-                                 cumulativeRow<false>("cumprod"),
-                                 cumulativeRow<false>("cummax"),
-                                 cumulativeRow<false>("cummin"),
-                                 cumulativeRow<false>("cumlogsumexp"),
-                                 {.info = {"sort", schemaOf<Sort>},
-                                  .decode = decodeFor<Sort, 1, AnyNumber>,
-                                  .dims = sortDims,
-                                  .linearity = {},
-                                  .open = OpenRule::Strict,
-                                  .type = Custom{typeSort}},
-                                 {.info = {"top_k", schemaOf<TopK>},
-                                  .decode = decodeFor<TopK, 1>,
-                                  .dims = topKDims,
-                                  .linearity = {},
-                                  .open = OpenRule::Opaque,
-                                  .type = Custom{typeTopK}}};
+static const Primitive Rows[] = {
+    cumulativeRow<true>("cumsum", cumulativeEval<kernels::CumulativeOp::Sum>),
+    cumulativeRow<false>("cumprod",
+                         cumulativeEval<kernels::CumulativeOp::Prod>),
+    cumulativeRow<false>("cummax", cumulativeEval<kernels::CumulativeOp::Max>),
+    cumulativeRow<false>("cummin", cumulativeEval<kernels::CumulativeOp::Min>),
+    cumulativeRow<false>("cumlogsumexp",
+                         cumulativeEval<kernels::CumulativeOp::LogSumExp>),
+    {.info = {"sort", schemaOf<Sort>},
+     .decode = decodeFor<Sort, 1, AnyNumber>,
+     .dims = sortDims,
+     .linearity = {},
+     .open = OpenRule::Strict,
+     .type = Custom{typeSort}},
+    {.info = {"top_k", schemaOf<TopK>},
+     .decode = decodeFor<TopK, 1>,
+     .dims = topKDims,
+     .linearity = {},
+     .open = OpenRule::Opaque,
+     .type = Custom{typeTopK}}};
 
 ArrayRef<Primitive> shardtype::sorting() { return Rows; }

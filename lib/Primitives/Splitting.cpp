@@ -1,7 +1,9 @@
 // Splitting.cpp - unstack, split and tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace shardtype;
@@ -227,23 +229,43 @@ static DimMap tileDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult giveAll(EvalContext &cx, std::vector<Tensor> parts) {
+  for (unsigned i = 0; i < parts.size(); ++i)
+    cx.setResult(i, std::move(parts[i]));
+  return success();
+}
+static LogicalResult unstackEval(EvalContext &cx) {
+  return giveAll(cx,
+                 kernels::unstack(cx.operand(0), cx.params<Unstack>().axis));
+}
+static LogicalResult splitEval(EvalContext &cx) {
+  const auto &params = cx.params<Split>();
+  return giveAll(cx, kernels::split(cx.operand(0), params.sizes, params.axis));
+}
+static LogicalResult tileEval(EvalContext &cx) {
+  return eval::give(cx, kernels::tile(cx.operand(0), cx.params<Tile>().reps));
+}
+
 static const Primitive Rows[] = {{.info = {"unstack", schemaOf<Unstack>},
                                   .decode = decodeFor<Unstack, 1>,
                                   .dims = unstackDims,
                                   .linearity = {Linearity::Jointly, 1},
                                   .open = OpenRule::Opaque,
-                                  .type = Custom{typeUnstack}},
+                                  .type = Custom{typeUnstack},
+                                  .eval = unstackEval},
                                  {.info = {"split", schemaOf<Split>},
                                   .decode = decodeFor<Split, 1>,
                                   .dims = splitDims,
                                   .linearity = {Linearity::Jointly, 1},
                                   .open = OpenRule::Opaque,
-                                  .type = Custom{typeSplit}},
+                                  .type = Custom{typeSplit},
+                                  .eval = splitEval},
                                  {.info = {"tile", schemaOf<Tile>},
                                   .decode = decodeFor<Tile, 1>,
                                   .dims = tileDims,
                                   .linearity = {Linearity::Jointly, 1},
                                   .open = OpenRule::Opaque,
-                                  .type = Custom{typeTile}}};
+                                  .type = Custom{typeTile},
+                                  .eval = tileEval}};
 
 ArrayRef<Primitive> shardtype::splitting() { return Rows; }

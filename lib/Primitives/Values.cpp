@@ -1,7 +1,10 @@
 // Values.cpp - values from nothing: iota, empty and broadcasts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Evals.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Convert.h"
+#include "shardtype/Kernels/Shape.h"
 
 using namespace shardtype;
 
@@ -295,25 +298,42 @@ static DimMap broadcastDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult iotaEval(EvalContext &cx) {
+  return eval::give(cx, kernels::iota(cx.resultDType(), cx.resultShape(),
+                                      cx.params<Iota>().dimension));
+}
+/// Zeros, as JAX has them on CPU.
+static LogicalResult emptyEval(EvalContext &cx) {
+  return eval::give(cx, Tensor::zeros(cx.resultDType(), cx.resultShape()));
+}
+static LogicalResult broadcastEval(EvalContext &cx) {
+  return eval::give(cx, kernels::broadcastInDim(
+                            cx.operand(0), cx.resultShape(),
+                            cx.params<BroadcastInDim>().broadcastDimensions));
+}
+
 static const Primitive Rows[] = {
     {.info = {"iota", schemaOf<Iota>},
      .decode = decodeFor<Iota, 0>,
      .dims = iotaDims,
      .linearity = {},
      .open = OpenRule::Builder,
-     .type = Custom{typeIota}},
+     .type = Custom{typeIota},
+     .eval = iotaEval},
     {.info = {"empty", schemaOf<Empty>},
      .decode = decodeFor<Empty, 0>,
      .dims = emptyDims,
      .linearity = {},
      .open = OpenRule::Builder,
-     .type = Custom{typeEmpty}},
+     .type = Custom{typeEmpty},
+     .eval = emptyEval},
     {.info = {"empty2", schemaOf<Empty2>},
      .decode = decodeFor<Empty2, 0>,
      .dims = scalarDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeEmpty2}},
+     .type = Custom{typeEmpty2},
+     .eval = emptyEval},
     {.info = {"broadcast_in_dim", schemaOf<BroadcastInDim>},
      .decode = decodeFor<BroadcastInDim, 1>,
      .dims = broadcastDims,
@@ -324,6 +344,7 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = broadcastSharding,
                       .reduction = broadcastReduction,
-                      .memory = memory::operand}}};
+                      .memory = memory::operand},
+     .eval = broadcastEval}};
 
 ArrayRef<Primitive> shardtype::values() { return Rows; }

@@ -49,14 +49,7 @@ class Family:
   def __init__(self, name):
     self.name, self.count, self.primitives = name, 0, set()
     self.refused = {}  # Message of JAX: how often.
-    self._lines, self._arrays = {}, {}
-
-  def _number(self, line, value):
-    data = data_of(value).hex()
-    if data not in self._arrays:
-      self._arrays[data] = len(self._arrays)
-      line["new"].append(data)
-    return self._arrays[data]
+    self._lines = {}  # Text of a program: its primitive and cases.
 
   def case(self, function, args, rule=EXACT, tag=None):
     """Runs `function`, which must trace to one equation, on arrays. `rule` is how to
@@ -73,17 +66,30 @@ class Family:
     if len(closed.eqns) != 1 or closed.consts:
       raise AssertionError(f"{self.name}: not one equation:\n{closed}")
     text, name = str(closed), closed.eqns[0].primitive.name
-    line = self._lines.setdefault(text, {"p": name, "text": text, "new": [], "cases": []})
-    case = [[self._number(line, a) for a in args],
-            [self._number(line, r) for r in results], rule]
-    line["cases"].append(case + ([tag] if tag else []))
+    case = [[data_of(a) for a in args], [data_of(r) for r in results], rule]
+    self._lines.setdefault(text, (name, []))[1].append(case + ([tag] if tag else []))
     self.primitives.add(name)
     self.count += 1
     return results
 
   def text(self):
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n"
-                   for line in self._lines.values())
+    """The file: arrays are numbered as they first occur in it."""
+    numbers, out = {}, ""
+    for text, (name, cases) in self._lines.items():
+      new, listed = [], []
+      for arguments, results, *rest in cases:
+        listed.append([[self._number(numbers, new, data) for data in part]
+                       for part in (arguments, results)] + rest)
+      line = {"p": name, "text": text, "new": new, "cases": listed}
+      out += json.dumps(line, separators=(",", ":")) + "\n"
+    return out
+
+  @staticmethod
+  def _number(numbers, new, data):
+    if data not in numbers:
+      numbers[data] = len(numbers)
+      new.append(data.hex())
+    return numbers[data]
 
 
 def dtype(name):

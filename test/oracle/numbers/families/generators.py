@@ -53,7 +53,8 @@ def _hashes(family):
 
 def _bit_generator(family):
   for algorithm in (lax.RandomAlgorithm.RNG_THREE_FRY,):
-    for shape in ((), (1,), (2,), (5,), (3, 3), (0,)):
+    for shape in ((), (1,), (2,), (5,), (3, 3), (0,), (4, 3), (3, 4), (5, 3), (3, 5), (2, 3, 5), (3, 3, 3),
+                  (3, 2, 5), (1, 1), (7, 1)):
       for kind in ("uint32", "uint64", "uint8", "uint16"):
         for length, state in ((2, "uint64"), (4, "uint32")):
           words = seeded("state", shape, kind, length).randint(0, 2**32, (length,), np.uint64)

@@ -15,6 +15,8 @@ _ULPS = {
     "erfc": 20, "exp": 2, "exp2": 114, "expm1": 2, "lgamma": 4, "log": 2, "log1p": 4,
     "log2": 4, "logistic": 4, "rsqrt": 2, "sin": 2, "sinh": 46, "sqrt": 0, "square": 0,
     "tan": 2, "tanh": 4, "one_minus_square": 4}
+# In f64, in ulps doubled, where more than 3 or (special functions) 60.
+_ULPS64 = {"bessel_i1e": 1100, "cosh": 2100, "sinh": 2100, "exp2": 520, "erf_inv": 250000}
 _SPECIAL = ("bessel_i0e", "bessel_i1e", "digamma", "erf_inv", "erfc", "lgamma")
 _ACCURACY = ("cbrt", "cos", "erfc", "exp", "exp2", "expm1", "log", "log1p", "log2", "logistic",
              "rsqrt", "sin", "sqrt", "tan", "tanh")
@@ -33,7 +35,7 @@ def ulps(name, kind):
   if allowed == 0:
     return EXACT
   if kind == "float64":
-    allowed = 120 if name in _SPECIAL + ("sinh", "cosh", "exp2") else max(6, allowed)
+    allowed = _ULPS64.get(name, 120 if name in _SPECIAL else max(6, allowed))
   elif kind != "float32":
     allowed = 114 if name == "exp2" else 3
   # Near a root, 2.5e-6 of the largest term.
@@ -51,7 +53,10 @@ def _floats(family):
     for name in (*_MOVES, *sorted(_ULPS)):
       rule = EXACT if name in _MOVES else ulps(name, kind)
       function = _function(name)
-      family.case(function, [arrays.floats(kind, _EXTRA.get(name, ()))], rule)
+      values = arrays.floats(kind, _EXTRA.get(name, ()))
+      # Squares of small numbers are denormal, which JAX flushes; not in f16.
+      tag = "flush" if name == "square" and kind != "float16" else None
+      family.case(function, [values], rule, tag)
       scale = 0.5 if name in ("acos", "asin", "atanh", "erf_inv") else 3.0
       for shape in _SHAPES:
         values = arrays.normal(kind, shape, name, scale=scale)
@@ -66,7 +71,8 @@ def _floats(family):
     for y in (-5, -3, -2, -1, 0, 1, 2, 3, 4, 7, 16):
       ulp = 0 if y in (0, 1, 2, -1) else 8
       rule = f"ulp {ulp}" if ulp else EXACT
-      family.case(one("integer_pow", y=y), [arrays.floats(kind)], rule)
+      family.case(one("integer_pow", y=y), [arrays.floats(kind)], rule,
+                  None if kind == "float16" else "flush")
       family.case(one("integer_pow", y=y), [arrays.normal(kind, (40,), y)], rule)
 
 

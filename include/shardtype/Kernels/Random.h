@@ -1,0 +1,41 @@
+// Random.h - keys and bits of threefry (spec 09, 14), exact.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_KERNELS_RANDOM_H
+#define SHARDTYPE_KERNELS_RANDOM_H
+
+#include "shardtype/Tensor/Tensor.h"
+
+namespace shardtype::kernels {
+
+struct Words {
+  uint32_t high = 0, low = 0;
+  friend bool operator==(Words, Words) = default;
+};
+/// The hash of a block of two words under a key of two.
+Words threefry(Words key, Words block);
+
+/// Element by element: two words of key, two of the block; two results of
+/// their common shape.
+std::pair<Tensor, Tensor> threefryArrays(const Tensor &key0, const Tensor &key1,
+                                         const Tensor &x0, const Tensor &x1);
+/// Keys of seeds: integers of any dtype.
+Tensor keysOfSeeds(const Tensor &seeds);
+/// `shape` keys of each key. `partitionable` is JAX's default scheme; the other
+/// hashes counts pair by pair.
+Tensor splitKeys(const Tensor &keys, ArrayRef<int64_t> shape,
+                 bool partitionable);
+/// The key of each key and number, which are of one shape.
+Tensor foldIn(const Tensor &keys, const Tensor &data);
+/// `shape` unsigned integers of 8, 16, 32 or 64 bits for each key.
+Tensor randomBits(const Tensor &keys, unsigned bits, ArrayRef<int64_t> shape,
+                  bool partitionable);
+/// The high and the low word of each index in a row-major array.
+std::pair<Tensor, Tensor> iota2x32(ArrayRef<int64_t> shape);
+/// rng_bit_generator with THREE_FRY: the state of 128 bits (two u64 or four
+/// u32) behind, and bits of an unsigned `dtype`.
+std::pair<Tensor, Tensor> threefryGenerator(const Tensor &state, DType dtype,
+                                            ArrayRef<int64_t> shape);
+
+} // namespace shardtype::kernels
+
+#endif
