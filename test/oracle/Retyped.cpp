@@ -62,7 +62,7 @@ std::optional<CheckedProgram> Retyped::check(const Group &group, StringRef mesh,
       return std::nullopt;
     }
     PartitionSpec spec = toSpec(context_, context_.type(*type).sharding);
-    options.in.push_back({"", static_cast<int>(i), spec, "--in"});
+    options.in.push_back({"", static_cast<int>(i), spec, "--in", {}, {}});
   }
   return shardtype::check(*program, rows_, options);
 }

@@ -224,7 +224,7 @@ Comparison::Ours Comparison::judge(const Program &program,
     TextResult<PartitionSpec> spec = parseSpec(cx_, verdict.in[i]);
     if (!spec)
       return {"the spec " + verdict.in[i] + ": " + spec.error.message};
-    options.in.push_back({"", static_cast<int>(i), *spec, "--in"});
+    options.in.push_back({"", static_cast<int>(i), *spec, "--in", {}, {}});
   }
   CheckedProgram checked = check(program, rows_, options);
   Ours ours;

@@ -33,15 +33,15 @@ Checked &Checked::in(StringRef text) {
   int position = 0;
   for (const ArgumentSpec &known : options.in)
     position += known.pattern.empty();
-  options.in.push_back({"", position, spec(text), {}});
+  options.in.push_back({"", position, spec(text), {}, {}, {}});
   return *this;
 }
 Checked &Checked::in(StringRef pattern, StringRef text) {
-  options.in.push_back({pattern.str(), -1, spec(text), {}});
+  options.in.push_back({pattern.str(), -1, spec(text), {}, {}, {}});
   return *this;
 }
 Checked &Checked::out(StringRef pattern, StringRef text) {
-  options.out.push_back({pattern.str(), -1, spec(text), {}});
+  options.out.push_back({pattern.str(), -1, spec(text), {}, {}, {}});
   return *this;
 }
 Checked &Checked::choose(StringRef place, StringRef text, int operand) {
