@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "BinaryScalars.h"
 #include "Chunks.h"
+#include "Vector.h"
 #include "shardtype/Kernels/Blocks.h"
 
 using namespace shardtype;
@@ -53,6 +54,29 @@ static std::array<Operand<T>, 2> operandsOf(const Tensor &lhs,
   return {Operand<T>(lhs, size), Operand<T>(rhs, size)};
 }
 
+/// The loops that are compiled for several instruction sets; null: there is
+/// none.
+template <BinaryOp Op, typename C>
+static typename VectorLoops<C>::Binary vectorLoop() {
+#define OP(Name)                                                               \
+  if constexpr (Op == BinaryOp::Name)                                          \
+    return vectorLoops<C>().bin##Name;                                         \
+  else
+  SHARDTYPE_VECTOR_BINARY(OP)
+#undef OP
+  return nullptr;
+}
+template <CompareOp Op, typename C>
+static typename VectorLoops<C>::Compare vectorCompare() {
+#define OP(Name)                                                               \
+  if constexpr (Op == CompareOp::Name)                                         \
+    return vectorLoops<C>().cmp##Name;                                         \
+  else
+  SHARDTYPE_VECTOR_COMPARE(OP)
+#undef OP
+  return nullptr;
+}
+
 template <BinaryOp Op, typename T>
 static void run(Tensor &to, const Tensor &lhs, const Tensor &rhs) {
   int64_t size = to.size();
@@ -75,9 +99,13 @@ static void run(Tensor &to, const Tensor &lhs, const Tensor &rhs) {
       for (int64_t i = 0; i < size; ++i)
         out[i] = integerOf<Op>(a[i], b[i]);
   } else {
+    using C = ComputeType<T>;
     mapElements<T>(to, operandsOf<T>(lhs, rhs, size),
-                   [](auto *out, auto &in, int64_t n) {
-                     auto *a = in[0], *b = in[1];
+                   [](C *out, auto &in, int64_t n) {
+                     const C *a = in[0], *b = in[1];
+                     if constexpr (isFloatElement<T>)
+                       if (auto vector = vectorLoop<Op, C>())
+                         return vector(out, a, b, n);
                      for (int64_t i = 0; i < n; ++i)
                        out[i] = valueOf<Op>(a[i], b[i]);
                    });
@@ -181,9 +209,12 @@ Tensor kernels::powInteger(const Tensor &base, const Tensor &exponent) {
 
 template <CompareOp Op, typename T>
 static void compareFloats(Tensor &to, const Tensor &lhs, const Tensor &rhs) {
+  using C = ComputeType<T>;
   mapTo<T, bool>(to, operandsOf<T>(lhs, rhs, to.size()),
                  [](bool *out, auto &in, int64_t n) {
-                   auto *a = in[0], *b = in[1];
+                   const C *a = in[0], *b = in[1];
+                   if (auto vector = vectorCompare<Op, C>())
+                     return vector(out, a, b, n);
                    for (int64_t i = 0; i < n; ++i)
                      if constexpr (isTotal(Op))
                        out[i] =

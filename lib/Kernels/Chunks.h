@@ -7,6 +7,7 @@
 #ifndef SHARDTYPE_LIB_KERNELS_CHUNKS_H
 #define SHARDTYPE_LIB_KERNELS_CHUNKS_H
 
+#include "Vector.h"
 #include "shardtype/Tensor/Element.h"
 #include "shardtype/Tensor/Tensor.h"
 #include <algorithm>
@@ -34,7 +35,11 @@ public:
         std::fill_n(buffer, count, static_cast<C>(*data_));
       return buffer;
     }
-    if constexpr (converts) {
+    if constexpr (std::is_same_v<T, BF16>) {
+      vectors().fromBF16(
+          buffer, reinterpret_cast<const uint16_t *>(data_ + begin), count);
+      return buffer;
+    } else if constexpr (converts) {
       for (int64_t i = 0; i < count; ++i)
         buffer[i] = static_cast<C>(data_[begin + i]);
       return buffer;
@@ -67,8 +72,12 @@ void mapElements(Tensor &to, const std::array<Operand<T>, N> &from,
       in[k] = from[k].load(begin, count, buffers[k].data());
     if constexpr (Operand<T>::converts) {
       loop(results.data(), in, count);
-      for (int64_t i = 0; i < count; ++i)
-        out[begin + i] = T(results[static_cast<size_t>(i)]);
+      if constexpr (std::is_same_v<T, BF16>)
+        vectors().toBF16(reinterpret_cast<uint16_t *>(out + begin),
+                         results.data(), count);
+      else
+        for (int64_t i = 0; i < count; ++i)
+          out[begin + i] = T(results[static_cast<size_t>(i)]);
     } else {
       loop(out + begin, in, count);
     }

@@ -258,8 +258,12 @@ static double reduced(double value, int exponent, int mantissa, int exponentOf,
     return value;
   if (mantissa < mantissaOf) {
     int power = std::ilogb(value);
-    value = std::ldexp(std::rint(std::ldexp(value, mantissa - power)),
-                       power - mantissa);
+    double steps = std::ldexp(value, mantissa - power);
+    // Without a mantissa, the even one of two powers is that of the even
+    // pattern; the biases of all types are odd.
+    bool keep = mantissa == 0 && std::fabs(steps) == 1.5 && power % 2 != 0;
+    value = keep ? std::copysign(std::ldexp(1.0, power), value)
+                 : std::ldexp(std::rint(steps), power - mantissa);
   }
   if (exponent < exponentOf) {
     int bias = (1 << (exponent - 1)) - 1;

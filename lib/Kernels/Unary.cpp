@@ -3,6 +3,7 @@
 #include "shardtype/Kernels/Unary.h"
 #include "Chunks.h"
 #include "UnaryScalars.h"
+#include "Vector.h"
 
 using namespace shardtype;
 using namespace shardtype::kernels;
@@ -24,9 +25,23 @@ template <typename T, typename Loop> static Tensor map(Tensor x, Loop loop) {
   return std::move(to);
 }
 
+/// The loop that is compiled for several instruction sets; null: there is none.
+template <UnaryOp Op, typename C>
+static typename VectorLoops<C>::Unary vectorLoop() {
+#define OP(Name)                                                               \
+  if constexpr (Op == UnaryOp::Name)                                           \
+    return vectorLoops<C>().un##Name;                                          \
+  else
+  SHARDTYPE_VECTOR_UNARY(OP)
+#undef OP
+  return nullptr;
+}
+
 template <UnaryOp Op> static Tensor onFloats(Tensor x) {
-  auto loop = [](auto *to, auto &from, int64_t n) {
-    auto *a = from[0];
+  auto loop = []<typename C>(C *to, auto &from, int64_t n) {
+    const C *a = from[0];
+    if (auto vector = vectorLoop<Op, C>())
+      return vector(to, a, n);
     for (int64_t i = 0; i < n; ++i)
       to[i] = valueOf<Op>(a[i]);
   };

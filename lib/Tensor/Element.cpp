@@ -90,9 +90,8 @@ F8E8M0FNU::F8E8M0FNU(double value) {
   }
   int power;
   double fraction = std::frexp(value, &power); // In [0.5, 1).
-  // Halfway between two powers: the even pattern.
-  int low = power - 1 + 127;
-  int pattern = low + (fraction > .75 || (fraction == .75 && (low & 1)));
+  // Halfway between two powers: the larger.
+  int pattern = power - 1 + 127 + (fraction >= .75);
   bits = static_cast<uint8_t>(pattern < 0 ? 0 : std::min(pattern, 255));
 }
 

@@ -59,8 +59,9 @@ class Family:
     try:
       closed = jax.make_jaxpr(function)(*args)
       results = jax.tree.leaves(jax.jit(function)(*args))
-    except (TypeError, NotImplementedError, jax.errors.JaxRuntimeError) as err:
-      message = str(err).splitlines()[0][:150]
+    except (TypeError, NotImplementedError, AssertionError,
+            jax.errors.JaxRuntimeError) as err:
+      message = (str(err).splitlines() or [type(err).__name__])[0][:150]
       self.refused[message] = self.refused.get(message, 0) + 1
       return None
     if len(closed.eqns) != 1 or closed.consts:

@@ -83,14 +83,6 @@ def _extremes(family):
                       [rows.astype(dtype(kind))])
 
 
-def _bits(family):
-  for kind in ("bool", *arrays.INTS):
-    for name in ("reduce_and", "reduce_or", "reduce_xor"):
-      for shape, dims in _shapes(kind):
-        family.case(one(name, axes=dims, out_sharding=None),
-                    [arrays.normal(kind, shape, name)])
-
-
 def _cumulative(family):
   shapes = (((0,), 0), ((1,), 0), ((7,), 0), ((16,), 0), ((17,), 0), ((300,), 0), ((3, 5), 0),
             ((3, 5), 1), ((2, 40, 3), 1), ((0, 4), 1), ((600,), 0))  # The main types have all of them.
@@ -127,5 +119,4 @@ def _cumulative(family):
 def record(family):
   _sums(family)
   _extremes(family)
-  _bits(family)
   _cumulative(family)
