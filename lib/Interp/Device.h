@@ -63,6 +63,7 @@ public:
   void fork(Fork &region) override { wantsFork = &region; }
   int64_t coordinate(unsigned axis) const override { return coordinates[axis]; }
   AxisSet manualAxes() const override { return manual; }
+  MeshId deviceMesh() const override { return meshId; }
   void note(EvalContext &cx, std::string text) override;
 
   /// The equation that it stands at; null: none.
@@ -76,6 +77,7 @@ public:
   // Its place.
   Device *parent = nullptr;
   unsigned number = 0; // Among the parent's children.
+  MeshId meshId;
   const Mesh *mesh = nullptr;
   AxisSet manual;
   SmallVector<int64_t, 4> coordinates; // By axis of the mesh.

@@ -229,17 +229,15 @@ void PlanBuilder::setTypes(Step &step, const Eqn &eqn,
 }
 
 void PlanBuilder::addBodies(Step &step, EqnId id) {
-  forEachBody(
-      program_, program_.eqn(id), [&](const std::string &place, JaxprId body) {
-        InstanceId instance = checked_.body(plan_.instance, id, body);
-        if (!instance.valid())
-          return; // No rule types it, so none runs it.
-        const Plan *plan = plans_.planFor(instance, plans_.pathOf(plan_, id) +
-                                                        "/" + place + "/");
-        if (step.bodies.empty())
-          step.equation.bodyMesh = checked_.instances[instance.index()].mesh;
-        step.bodies.emplace_back(body, plan);
-      });
+  forEachBody(program_, program_.eqn(id),
+              [&](const std::string &place, JaxprId body) {
+                InstanceId instance = checked_.body(plan_.instance, id, body);
+                if (!instance.valid())
+                  return; // No rule types it, so none runs it.
+                const Plan *plan = plans_.planFor(
+                    instance, plans_.pathOf(plan_, id) + "/" + place + "/");
+                step.bodies.emplace_back(body, plan);
+              });
 }
 
 void PlanBuilder::addStep(EqnId id) {

@@ -17,8 +17,10 @@ public:
 
 private:
   uint64_t bodies(const Step &step, AxisSet devices);
+  AxisSet newAxes(const Step &step);
   const Plans &plans_;
   const Context &cx_;
+  MeshId mesh_; // Of the devices.
   std::map<std::pair<const Plan *, uint64_t>, uint64_t> known_;
 };
 } // namespace
@@ -37,7 +39,7 @@ uint64_t Predictor::bytes(TypeId id, AxisSet devices) const {
     return UnknownBytes;
   uint64_t own =
       multiplyAmounts(static_cast<uint64_t>(*count), itemSize(type.dtype));
-  const Mesh &mesh = cx_.meshOrEmpty(type.sharding.mesh);
+  const Mesh &mesh = cx_.meshOrEmpty(mesh_);
   AxisSet varying = type.manual.varying | type.manual.unreduced;
   // Without its check, types say nothing.
   AxisSet copies = type.manual.trivial() ? devices : devices & varying;
@@ -46,15 +48,34 @@ uint64_t Predictor::bytes(TypeId id, AxisSet devices) const {
   return multiplyAmounts(own, static_cast<uint64_t>(mesh.size(copies)));
 }
 
+/// The axes that become Manual in a region, on its mesh; none: it is no region.
+AxisSet Predictor::newAxes(const Step &step) {
+  const Program &program = *plans_.checked().program;
+  ParamsId params = program.eqn(step.equation.eqn).params;
+  ValueId mesh = program.param(params, "mesh"),
+          axes = program.param(params, "newly_manual_axes");
+  AxisSet found;
+  if (!mesh.valid() || !axes.valid() || program.value(mesh).kind != Value::Mesh)
+    return found;
+  MeshId id(static_cast<uint32_t>(program.value(mesh).integer));
+  for (ValueId axis : program.value(axes).elements)
+    if (StringId name = program.value(axis).text; name.valid())
+      if (auto at = cx_.meshOrEmpty(id).find(name))
+        found.insert(*at);
+  mesh_ = found.empty() ? mesh_ : id;
+  return found;
+}
+
 uint64_t Predictor::bodies(const Step &step, AxisSet devices) {
   if (step.bodies.empty())
     return 0;
   AxisSet inner = devices;
   uint64_t most = 0;
-  bool isRegion = step.equation.bodyMesh.valid() &&
-                  step.equation.bodyMesh != step.equation.mesh;
-  if (isRegion)
-    inner |= cx_.mesh(step.equation.bodyMesh).axesOf(AxisType::Manual);
+  // A region: some axes are Manual from there on.
+  MeshId around = mesh_;
+  AxisSet added = newAxes(step);
+  bool isRegion = !added.empty();
+  inner |= added;
   for (auto [body, plan] : step.bodies) {
     uint64_t own = peak(*plan, inner);
     // Blocks are cut out of what enters a region.
@@ -66,6 +87,7 @@ uint64_t Predictor::bodies(const Step &step, AxisSet devices) {
       }
     most = std::max(most, own);
   }
+  mesh_ = around;
   return most;
 }
 

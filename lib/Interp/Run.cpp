@@ -165,8 +165,11 @@ void Run::startFork(Device &device, Fork &fork) {
   for (auto [body, found] : step.bodies)
     if (body == fork.body)
       plan = found;
-  const Mesh &mesh =
-      plans_.checked().program->context().mesh(step.equation.bodyMesh);
+  if (!plan ||
+      plan->inputs.size() != (fork.inputs.empty() ? 0 : fork.inputs[0].size()))
+    return fail(device.errorHere("'" + fork.cx.name().str() +
+                                 "' runs a body that was not typed"));
+  const Mesh &mesh = plans_.checked().program->context().mesh(fork.mesh);
   unsigned count = fork.inputs.size();
   fork.outputs.resize(count);
   device.forked = &fork;
@@ -177,6 +180,7 @@ void Run::startFork(Device &device, Fork &fork) {
     auto child = std::make_unique<Device>(*this);
     child->parent = &device;
     child->number = i;
+    child->meshId = fork.mesh;
     child->mesh = &mesh;
     child->manual = device.manual | fork.axes;
     child->coordinates.assign(mesh.rank(), 0);

@@ -22,7 +22,7 @@ struct Group {
 } // namespace
 
 static void addAxes(EvalContext &cx, const Value &value, Group &group) {
-  const Mesh &mesh = cx.context().meshOrEmpty(cx.mesh());
+  const Mesh &mesh = cx.context().meshOrEmpty(cx.host().deviceMesh());
   if (value.kind == Value::Str) {
     if (std::optional<unsigned> at = mesh.find(value.text))
       group.axes.push_back(static_cast<uint8_t>(*at));
@@ -351,7 +351,7 @@ Task shardtype::broadcastEval(EvalContext &cx) {
 
 LogicalResult shardtype::axisIndexEval(EvalContext &cx) {
   Group group = groupOf(cx);
-  const Mesh &mesh = cx.context().meshOrEmpty(cx.mesh());
+  const Mesh &mesh = cx.context().meshOrEmpty(cx.host().deviceMesh());
   int64_t index = 0;
   for (uint8_t axis : group.axes) {
     if (!cx.host().manualAxes().contains(axis))

@@ -225,7 +225,18 @@ static Datum putTogether(EvalContext &cx, const DeviceGrid &grid,
 
 Task shardtype::shardMapEval(EvalContext &cx) {
   const auto &p = cx.params<ShardMap>();
-  const Mesh &mesh = cx.context().meshOrEmpty(cx.bodyMesh());
+  // Sizes of its axes are in the shapes of the body: as recorded.
+  MeshId meshId(static_cast<uint32_t>(p.mesh->integer));
+  const Mesh &mesh = cx.context().meshOrEmpty(meshId);
+  if (MeshId around = cx.host().deviceMesh(); around.valid()) {
+    const Mesh &outer = cx.context().mesh(around);
+    bool same = outer.rank() == mesh.rank();
+    for (unsigned i = 0; same && i < mesh.rank(); ++i)
+      same = outer.axes[i].name == mesh.axes[i].name &&
+             outer.axes[i].size == mesh.axes[i].size;
+    if (!same)
+      co_return cx.fail("is on another mesh than the region around it");
+  }
   AxisSet axes;
   for (ValueId id : p.axes->elements)
     if (std::optional<unsigned> at = mesh.find(cx.program().value(id).text))
@@ -245,7 +256,7 @@ Task shardtype::shardMapEval(EvalContext &cx) {
     cutUp(grid, spec, std::move(value), inputs);
   }
   std::vector<std::vector<Datum>> outputs =
-      co_await cx.fork(p.jaxpr, axes, std::move(inputs));
+      co_await cx.fork(p.jaxpr, meshId, axes, std::move(inputs));
   for (unsigned i = 0; i < cx.numResults(); ++i) {
     if (outputs[0][i].cell)
       co_return cx.fail("has a Ref as result, which devices cannot share");

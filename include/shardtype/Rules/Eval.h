@@ -127,15 +127,17 @@ public:
 /// `co_await cx.fork(...)`: runs a body on devices of its own.
 class Fork {
 public:
-  Fork(EvalContext &of, JaxprId jaxpr, AxisSet over,
+  Fork(EvalContext &of, JaxprId jaxpr, MeshId devices, AxisSet over,
        std::vector<std::vector<Datum>> values)
-      : cx(of), body(jaxpr), axes(over), inputs(std::move(values)) {}
+      : cx(of), body(jaxpr), mesh(devices), axes(over),
+        inputs(std::move(values)) {}
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<>);
   std::vector<std::vector<Datum>> await_resume() { return std::move(outputs); }
 
   EvalContext &cx;
   JaxprId body;
+  MeshId mesh;  // Of the devices.
   AxisSet axes; // That become Manual.
   /// By device, row-major over the axes in the order of the mesh.
   std::vector<std::vector<Datum>> inputs, outputs;
@@ -150,8 +152,10 @@ public:
   virtual void fork(Fork &region) = 0;
   /// Where the device is along a Manual axis.
   virtual int64_t coordinate(unsigned axis) const = 0;
-  /// The Manual axes around it.
+  /// The Manual axes around it, and the mesh that they are of (invalid: there
+  /// are none).
   virtual AxisSet manualAxes() const = 0;
+  virtual MeshId deviceMesh() const = 0;
   /// Something that is worth a note of the run, at this equation.
   virtual void note(EvalContext &cx, std::string text) = 0;
 };
@@ -166,8 +170,7 @@ public:
     const Primitive *primitive = nullptr;
     const void *params = nullptr; // As the row's decode made them.
     EqnId eqn;
-    MeshId mesh;     // Its context mesh.
-    MeshId bodyMesh; // That of the body it holds, if any.
+    MeshId mesh;                                // Its context mesh.
     ArrayRef<TypeId> operandTypes, resultTypes; // In this instance.
   };
 
@@ -184,8 +187,6 @@ public:
   const Context &context() const { return *equation_->types; }
   EqnId eqn() const { return equation_->eqn; }
   MeshId mesh() const { return equation_->mesh; }
-  /// Of the (first) body that it holds.
-  MeshId bodyMesh() const { return equation_->bodyMesh; }
   const EvalOptions &options() const { return *options_; }
   EvalHost &host() { return *host_; }
   /// The parameters as the row's struct, decoded once per equation.
@@ -255,9 +256,9 @@ public:
             std::vector<Datum> inputs) {
     return Meet(*this, std::move(axes), groups, complete, std::move(inputs));
   }
-  Fork fork(JaxprId body, AxisSet axes,
+  Fork fork(JaxprId body, MeshId mesh, AxisSet axes,
             std::vector<std::vector<Datum>> inputs) {
-    return Fork(*this, body, axes, std::move(inputs));
+    return Fork(*this, body, mesh, axes, std::move(inputs));
   }
 
 private:
