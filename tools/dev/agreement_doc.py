@@ -5,8 +5,9 @@
 agreement_doc.py --compare PROGRAM --programs OTHER --check    exit 1 if the document has others
 
 OTHER is oracle_programs, run on each of its families. PROGRAM is oracle_compare, beside
-which stands oracle_regions. They are run on the primitives that differences.txt names,
-to count their differences; that there are no others is what the tests oracle.* say.
+which stand oracle_regions and oracle_numbers. They are run on the primitives that
+differences.txt names, to count their differences; that there are no others is what the
+tests oracle.* say.
 What stands outside of the tables is written by hand.
 """
 
@@ -21,6 +22,7 @@ ORACLE = ROOT / "test/oracle"
 DOCUMENT = ROOT / "docs/agreement.md"
 MARK = "<!-- table: tools/dev/agreement_doc.py -->"
 PROGRAMS, PROGRAMS_END = "<!-- programs: tools/dev/agreement_doc.py -->", "<!-- end -->"
+NUMBERS, NUMBERS_END = "<!-- numbers: tools/dev/agreement_doc.py -->", "<!-- end of numbers -->"
 FAMILIES = {"programs": "functions without annotations, traced without a mesh",
             "annotated": "annotated functions, recorded",
             "steps": "training steps, recorded",
@@ -111,6 +113,28 @@ def programs_table(program):
   return "\n".join(out) + "\n"
 
 
+def numbers_table(program):
+  """What oracle_numbers, beside `program`, says of each recorded family."""
+  out = ["| family | primitives | cases | agree | of them bit for bit | differ as listed |",
+         "| --- |" + " ---: |" * 5]
+  total = [0] * 4
+  program = pathlib.Path(program).parent / "oracle_numbers"
+  for path in sorted((ORACLE / "numbers/recorded").glob("*.jsonl.z")):
+    text = subprocess.run([program, path], capture_output=True, text=True, check=False).stdout
+    cases, names, agree, equal, listed = map(int, re.search(
+        r"(\d+) cases of (\d+) primitives: (\d+) agree, (\d+) of them bit for bit, "
+        r"(\d+) differ as listed", text).groups())
+    total = [a + b for a, b in zip(total, (cases, agree, equal, listed))]
+    out.append(f"| `{path.name.split('.')[0]}` | {names} | {cases:,} | {agree:,} | {equal:,} | "
+               f"{listed} |")
+  out.append("| all | | " + " | ".join(f"{n:,}" for n in total) + " |")
+  reasons = [[p.strip() for p in line.split(";", 4)]
+             for line in lines_of(ORACLE / "numbers/differences.txt")]
+  out += ["", "Where they differ on purpose:", ""]
+  out += [f"* `{name}` ({family}): {why.replace(';', ',')}." for family, name, _, _, why in reasons]
+  return "\n".join(out) + "\n"
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--compare", required=True)
@@ -125,6 +149,11 @@ def main():
   _, end, after = rest.partition(PROGRAMS_END)
   if not mark or not end:
     sys.exit(f"{DOCUMENT.name}: the lines {PROGRAMS} and {PROGRAMS_END} are missing")
+  before, mark, rest = before.partition(NUMBERS)
+  _, end, between = rest.partition(NUMBERS_END)
+  if not mark or not end:
+    sys.exit(f"{DOCUMENT.name}: the lines {NUMBERS} and {NUMBERS_END} are missing")
+  before += NUMBERS + "\n\n" + numbers_table(args.compare) + "\n" + NUMBERS_END + between
   head = before + PROGRAMS + "\n\n" + programs_table(args.programs) + "\n" + PROGRAMS_END + after
   new = head + MARK + "\n\n" + table(args.compare)
   if not args.check:

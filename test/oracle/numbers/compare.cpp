@@ -34,7 +34,7 @@ struct NumberCase {
 };
 
 struct Totals {
-  unsigned cases = 0, agree = 0, listed = 0, differ = 0, without = 0;
+  unsigned cases = 0, agree = 0, equal = 0, listed = 0, differ = 0, without = 0;
   std::set<std::string> primitives;
 };
 
@@ -164,6 +164,9 @@ bool Comparison::run(StringRef name, StringRef text,
         return bad("no array of that type: " + text);
       arguments.push_back(std::move(*tensor));
     }
+    NumberRule exact;
+    exact.exact = true;
+    bool equal = true; // Bit for bit, whatever the rule asks for.
     Interpreter &interpreter = c.tag == "flush" ? flushing : plain;
     std::string trouble;
     if (!interpreter.errors().empty()) {
@@ -181,10 +184,12 @@ bool Comparison::run(StringRef name, StringRef text,
       if (!rule || !jax)
         return bad("no rule, or another result type: " + text);
       std::string problem = disagreement(results[i], *jax, *rule);
+      equal &= disagreement(results[i], *jax, exact).empty();
       if (!problem.empty())
         trouble =
             "result " + std::to_string(i) + " (" + c.rules[i] + "): " + problem;
     }
+    totals.equal += trouble.empty() && equal;
     outcome(name,
             short_ + " case " + std::to_string(index) +
                 (c.tag.empty() ? "" : " " + c.tag),
@@ -267,9 +272,9 @@ int main(int argc, char **argv) {
     for (const std::string &text : comparison.expectations.listed())
       llvm::outs() << text << '\n';
   llvm::outs() << t.cases << " cases of " << t.primitives.size()
-               << " primitives: " << t.agree << " agree, " << t.listed
-               << " differ as listed, " << t.without << " without a kernel, "
-               << t.differ << " differ\n";
+               << " primitives: " << t.agree << " agree, " << t.equal
+               << " of them bit for bit, " << t.listed << " differ as listed, "
+               << t.without << " without a kernel, " << t.differ << " differ\n";
   bool unused = false;
   if (comparison.only.empty())
     for (const std::string &text : comparison.expectations.unused()) {
