@@ -1,7 +1,9 @@
 // ApproxTopK.cpp - approx_top_k.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "Results.h"
+#include "shardtype/Kernels/Sort.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -165,12 +167,27 @@ static DimMap approxTopKDims(TypingContext &cx) {
   return map;
 }
 
+/// Exact, as JAX's is on CPU.
+static LogicalResult approxTopKEval(EvalContext &cx) {
+  auto dim = pythonIndex(cx.params<ApproxTopK>().dim, cx.operand(0).rank());
+  if (!dim)
+    return cx.fail("its dimension is none of the operand's");
+  kernels::TopK result =
+      kernels::topK(cx.operand(0), *dim, cx.resultShape()[*dim],
+                    eval::flag(cx, "is_max_k", true) ? kernels::Extreme::Largest
+                                                     : kernels::Extreme::Least);
+  cx.setResult(0, std::move(result.values));
+  cx.setResult(1, std::move(result.indices));
+  return success();
+}
+
 static const Primitive Rows[] = {
     {.info = {"approx_top_k", schemaOf<ApproxTopK>},
      .decode = decodeFor<ApproxTopK, 1>,
      .dims = approxTopKDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeApproxTopK}}};
+     .type = Custom{typeApproxTopK},
+     .eval = approxTopKEval}};
 
 ArrayRef<Primitive> shardtype::approximate() { return Rows; }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Contraction.h"
 #include "Families.h"
+#include "shardtype/Kernels/Dot.h"
+#include "shardtype/Rules/Eval.h"
 
 using namespace shardtype;
 
@@ -204,17 +206,26 @@ static DimMap dotDims(TypingContext &cx) {
   return map;
 }
 
-static const Primitive Rows[] = {
-    {.info = {"dot_general", schemaOf<DotGeneral>},
-     .decode = decodeFor<DotGeneral, 2>,
-     .dims = dotDims,
-     .linearity = {Linearity::EachOf, 2},
-     .open = OpenRule::Opaque,
-     .type = Standard{.shape = dotShape,
-                      .dtype = dotDType,
-                      .weak = weak::all,
-                      .sharding = dotSharding,
-                      .reduction = dotReduction,
-                      .memory = memory::standard}}};
+static LogicalResult dotEval(EvalContext &cx) {
+  const DotDims &n = cx.params<DotGeneral>().dimensionNumbers;
+  cx.setResult(0, kernels::dotGeneral(
+                      cx.operand(0), cx.operand(1),
+                      {n.lhsContract, n.rhsContract, n.lhsBatch, n.rhsBatch},
+                      cx.resultDType()));
+  return success();
+}
+
+static const Primitive Rows[] = {{.info = {"dot_general", schemaOf<DotGeneral>},
+                                  .decode = decodeFor<DotGeneral, 2>,
+                                  .dims = dotDims,
+                                  .linearity = {Linearity::EachOf, 2},
+                                  .open = OpenRule::Opaque,
+                                  .type = Standard{.shape = dotShape,
+                                                   .dtype = dotDType,
+                                                   .weak = weak::all,
+                                                   .sharding = dotSharding,
+                                                   .reduction = dotReduction,
+                                                   .memory = memory::standard},
+                                  .eval = dotEval}};
 
 ArrayRef<Primitive> shardtype::contraction() { return Rows; }

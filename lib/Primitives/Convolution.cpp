@@ -4,6 +4,8 @@
 #include "IndexDims.h"
 #include "Shapes.h"
 #include "WindowShape.h"
+#include "shardtype/Kernels/Conv.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Helpers.h"
 
 using namespace shardtype;
@@ -265,6 +267,26 @@ static FailureOr<ReductionSets> convReduction(TypingContext &cx) {
   return checkLong(cx, param, "out_sharding", *sets);
 }
 
+static LogicalResult convEval(EvalContext &cx) {
+  const auto &p = cx.params<Convolution>();
+  kernels::ConvNumbers n;
+  n.lhsSpec = p.lhsSpec;
+  n.rhsSpec = p.rhsSpec;
+  n.outSpec = p.outSpec;
+  n.strides = p.strides;
+  n.lhsDilation = p.lhsDilation;
+  n.rhsDilation = p.rhsDilation;
+  SmallVector<int64_t, 4> low;
+  for (const auto &pad : p.pads)
+    low.push_back(pad[0]);
+  n.padLow = low;
+  n.featureGroups = p.featureGroups;
+  n.batchGroups = p.batchGroups;
+  cx.setResult(0, kernels::convolution(cx.operand(0), cx.operand(1), n,
+                                       cx.resultDType(), cx.resultShape()));
+  return success();
+}
+
 static const Primitive Rows[] = {
     {.info = {"conv_general_dilated", schemaOf<Convolution>},
      .decode = decodeConv,
@@ -276,6 +298,7 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = convSharding,
                       .reduction = convReduction,
-                      .memory = memory::standard}}};
+                      .memory = memory::standard},
+     .eval = convEval}};
 
 ArrayRef<Primitive> shardtype::convolution() { return Rows; }

@@ -1,7 +1,10 @@
 // Decompositions.cpp - factorisations and eigenproblems of batched matrices.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "Linalg.h"
+#include "shardtype/Kernels/Blocks.h"
+#include "shardtype/Kernels/Linalg.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace shardtype;
@@ -307,6 +310,111 @@ static FailureOr<CoreParts> tridiagonalCore(TypingContext &cx, Cores in) {
                    {Core{*less}, dtype}};
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+static LogicalResult give(EvalContext &cx, kernels::Tensors results) {
+  for (auto [i, result] : llvm::enumerate(results))
+    cx.setResult(i, std::move(result));
+  return success();
+}
+
+/// The entries of a dim from `begin`, of which a result keeps fewer.
+static Tensor kept(const Tensor &x, unsigned dim, int64_t begin,
+                   int64_t count) {
+  SmallVector<int64_t, 6> starts(x.rank()), sizes(x.shape());
+  starts[dim] = begin;
+  sizes[dim] = count;
+  return kernels::blockOf(x, starts, sizes);
+}
+
+static LogicalResult choleskyEval(EvalContext &cx) {
+  return give(cx, {kernels::cholesky(cx.operand(0))});
+}
+static LogicalResult choleskyUpdateEval(EvalContext &cx) {
+  return give(cx, {kernels::choleskyUpdate(cx.operand(0), cx.operand(1))});
+}
+static LogicalResult eigEval(EvalContext &cx) {
+  const auto &p = cx.params<Eig>();
+  return give(cx, kernels::eig(cx.operand(0), p.left, p.right));
+}
+static LogicalResult eighEval(EvalContext &cx) {
+  const auto &subset = cx.params<Eigh>().subset;
+  kernels::Tensors results =
+      kernels::eigh(cx.operand(0), eval::flag(cx, "lower", true));
+  if (subset) {
+    unsigned last = cx.operand(0).rank() - 1;
+    int64_t begin = (*subset)[0], count = (*subset)[1] - begin;
+    results[0] = kept(results[0], last, begin, count);
+    results[1] = kept(results[1], last - 1, begin, count);
+  }
+  return give(cx, std::move(results));
+}
+static LogicalResult geqp3Eval(EvalContext &cx) {
+  return give(cx, kernels::geqp3(cx.operand(0), cx.operand(1)));
+}
+static LogicalResult geqrfEval(EvalContext &cx) {
+  return give(cx, kernels::geqrf(cx.operand(0)));
+}
+static LogicalResult hessenbergEval(EvalContext &cx) {
+  return give(cx, kernels::hessenberg(cx.operand(0)));
+}
+static LogicalResult householderEval(EvalContext &cx) {
+  return give(cx, {kernels::householderProduct(cx.operand(0), cx.operand(1))});
+}
+static LogicalResult luEval(EvalContext &cx) {
+  return give(cx, kernels::lu(cx.operand(0)));
+}
+static LogicalResult permutationEval(EvalContext &cx) {
+  return give(cx, {kernels::pivotsToPermutation(
+                      cx.operand(0), cx.params<Permutation>().size)});
+}
+static LogicalResult ormqrEval(EvalContext &cx) {
+  return give(cx, {kernels::ormqr(cx.operand(0), cx.operand(1), cx.operand(2),
+                                  cx.params<Ormqr>().left,
+                                  eval::flag(cx, "transpose"))});
+}
+static LogicalResult qrEval(EvalContext &cx) {
+  const auto &p = cx.params<Qr>();
+  return give(cx, kernels::qr(cx.operand(0), p.full, p.pivoting));
+}
+static LogicalResult schurEval(EvalContext &cx) {
+  return give(cx, kernels::schur(cx.operand(0), cx.params<Schur>().vectors));
+}
+static LogicalResult svdEval(EvalContext &cx) {
+  const auto &p = cx.params<Svd>();
+  std::string algorithm = eval::choice(cx, "algorithm");
+  bool plainQr = StringRef(algorithm).contains("QR");
+  kernels::Tensors results =
+      kernels::svd(cx.operand(0), {p.uv, p.full, plainQr});
+  if (p.subset) {
+    unsigned last = cx.operand(0).rank() - 1;
+    int64_t begin = (*p.subset)[0], count = cx.resultShape(0).back();
+    results[0] = kept(results[0], last - 1, begin, count);
+    if (p.uv && !p.full) {
+      results[1] = kept(results[1], last, begin, count);
+      results[2] = kept(results[2], last - 1, begin, count);
+    }
+  }
+  return give(cx, std::move(results));
+}
+static LogicalResult symmetricEval(EvalContext &cx) {
+  return give(cx,
+              {kernels::symmetricProduct(cx.operand(0), cx.operand(1),
+                                         eval::real(cx, "alpha").value_or(1),
+                                         eval::real(cx, "beta").value_or(0))});
+}
+static LogicalResult tridiagonalEval(EvalContext &cx) {
+  return give(
+      cx, kernels::tridiagonal(cx.operand(0), eval::flag(cx, "lower", true)));
+}
+
+/// Where LAPACK is needed.
+template <auto Eval> static LogicalResult withLapack(EvalContext &cx) {
+  if (!kernels::haveLapack())
+    return cx.fail("linear algebra needs the library libopenblas.so.0");
+  return Eval(cx);
+}
+
 //===--- Rows -------------------------------------------------------------===//
 
 static constexpr unsigned Either = ComplexParts | Complexes;
@@ -373,38 +481,44 @@ template <const auto &Inputs> static DimMap coreDims(TypingContext &cx) {
   return linalgDims(cx, Inputs, ranks);
 }
 
-template <typename P, const auto &Inputs, auto Rule, bool Same = true>
+template <typename P, const auto &Inputs, auto Rule, auto Eval,
+          bool Same = true>
 static constexpr Primitive row(StringRef name) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, std::size(Inputs)>,
           .dims = coreDims<Inputs>,
           .linearity = {},
           .open = OpenRule::Opaque,
-          .type = Custom{typeLinalg<Inputs, Rule, Same>}};
+          .type = Custom{typeLinalg<Inputs, Rule, Same>},
+          .eval = withLapack<Eval>};
 }
 
 static const Primitive Rows[] = {
-    row<NoParams, Matrix, choleskyCore>("cholesky"),
+    row<NoParams, Matrix, choleskyCore, choleskyEval>("cholesky"),
     {.info = {"cholesky_update", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 2>,
      .dims = coreDims<RealMatrixVector>,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeCholeskyUpdate}},
-    row<Eig, Matrix, eigCore>("eig"),
-    row<Eigh, Matrix, eighCore>("eigh"),
-    row<Geqp3, MatrixPivots, geqp3Core, false>("geqp3"),
-    row<NoParams, Matrix, geqrfCore>("geqrf"),
-    row<NoParams, Matrix, hessenbergCore>("hessenberg"),
-    row<NoParams, MatrixVector, householderCore>("householder_product"),
-    row<NoParams, Matrix, luCore>("lu"),
-    row<Permutation, Pivots, permutationCore>("lu_pivots_to_permutation"),
-    row<Ormqr, MatrixVectorMatrix, ormqrCore>("ormqr"),
-    row<Qr, Matrix, qrCore>("qr"),
-    row<Schur, Matrix, schurCore>("schur"),
-    row<Svd, Matrix, svdCore>("svd"),
-    row<Symmetric, RealMatrices, symmetricCore>("symmetric_product"),
-    row<Lower, Matrix, tridiagonalCore>("tridiagonal"),
+     .type = Custom{typeCholeskyUpdate},
+     .eval = choleskyUpdateEval},
+    row<Eig, Matrix, eigCore, eigEval>("eig"),
+    row<Eigh, Matrix, eighCore, eighEval>("eigh"),
+    row<Geqp3, MatrixPivots, geqp3Core, geqp3Eval, false>("geqp3"),
+    row<NoParams, Matrix, geqrfCore, geqrfEval>("geqrf"),
+    row<NoParams, Matrix, hessenbergCore, hessenbergEval>("hessenberg"),
+    row<NoParams, MatrixVector, householderCore, householderEval>(
+        "householder_product"),
+    row<NoParams, Matrix, luCore, luEval>("lu"),
+    row<Permutation, Pivots, permutationCore, permutationEval>(
+        "lu_pivots_to_permutation"),
+    row<Ormqr, MatrixVectorMatrix, ormqrCore, ormqrEval>("ormqr"),
+    row<Qr, Matrix, qrCore, qrEval>("qr"),
+    row<Schur, Matrix, schurCore, schurEval>("schur"),
+    row<Svd, Matrix, svdCore, svdEval>("svd"),
+    row<Symmetric, RealMatrices, symmetricCore, symmetricEval>(
+        "symmetric_product"),
+    row<Lower, Matrix, tridiagonalCore, tridiagonalEval>("tridiagonal"),
 };
 
 ArrayRef<Primitive> shardtype::decompositions() { return Rows; }

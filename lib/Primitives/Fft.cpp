@@ -1,6 +1,8 @@
 // Fft.cpp - fft, all four kinds.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shardtype/Kernels/Fft.h"
 #include "DTypeSets.h"
+#include "EvalParams.h"
 #include "Families.h"
 #include "Results.h"
 
@@ -124,11 +126,24 @@ static DimMap fftDims(TypingContext &cx) {
   return sameDims(cx, transformed, FactorRole::Whole);
 }
 
+static LogicalResult fftEval(EvalContext &cx) {
+  std::string name = eval::choice(cx, "fft_type");
+  kernels::FftKind kind =
+      name == "IFFT" || name == "1"    ? kernels::FftKind::Ifft
+      : name == "RFFT" || name == "2"  ? kernels::FftKind::Rfft
+      : name == "IRFFT" || name == "3" ? kernels::FftKind::Irfft
+                                       : kernels::FftKind::Fft;
+  cx.setResult(0, kernels::fft(cx.operand(0), kind, cx.params<Fft>().lengths,
+                               cx.resultDType()));
+  return success();
+}
+
 static const Primitive Rows[] = {{.info = {"fft", schemaOf<Fft>},
                                   .decode = decodeFor<Fft, 1>,
                                   .dims = fftDims,
                                   .linearity = {Linearity::Jointly, 1},
                                   .open = OpenRule::Opaque,
-                                  .type = Custom{typeFft}}};
+                                  .type = Custom{typeFft},
+                                  .eval = fftEval}};
 
 ArrayRef<Primitive> shardtype::fourier() { return Rows; }

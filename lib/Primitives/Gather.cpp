@@ -1,5 +1,6 @@
 // Gather.cpp - gather.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "Shapes.h"
@@ -324,17 +325,33 @@ static FailureOr<ReductionSets> gatherReduction(TypingContext &cx) {
   return ReductionSets{{}, cx.sharding(0).reduced, ReductionKind::None};
 }
 
-static const Primitive Rows[] = {
-    {.info = {"gather", schemaOf<Gather>},
-     .decode = decodeGather,
-     .dims = gatherDims,
-     .linearity = {Linearity::Jointly, 1},
-     .open = OpenRule::Opaque,
-     .type = Standard{.shape = gatherShape,
-                      .dtype = gatherDType,
-                      .weak = weak::first,
-                      .sharding = gatherSharding,
-                      .reduction = gatherReduction,
-                      .memory = memory::standard}}};
+static LogicalResult gatherEval(EvalContext &cx) {
+  const auto &p = cx.params<Gather>();
+  if (eval::choice(cx, "mode") == "ONE_HOT")
+    return cx.fail("mode ONE_HOT has no definition on values");
+  Tensor fill = eval::scalarParam(cx, "fill_value", cx.resultDType());
+  cx.setResult(
+      0, kernels::gather(cx.operand(0), cx.operand(1),
+                         {p.dims.offset, p.dims.collapsed, p.dims.startIndexMap,
+                          p.dims.operandBatching, p.dims.indicesBatching,
+                          p.sliceSizes},
+                         eval::outOfBounds(cx),
+                         fill ? fill : kernels::defaultFill(cx.resultDType()),
+                         cx.resultShape()));
+  return success();
+}
+
+static const Primitive Rows[] = {{.info = {"gather", schemaOf<Gather>},
+                                  .decode = decodeGather,
+                                  .dims = gatherDims,
+                                  .linearity = {Linearity::Jointly, 1},
+                                  .open = OpenRule::Opaque,
+                                  .type = Standard{.shape = gatherShape,
+                                                   .dtype = gatherDType,
+                                                   .weak = weak::first,
+                                                   .sharding = gatherSharding,
+                                                   .reduction = gatherReduction,
+                                                   .memory = memory::standard},
+                                  .eval = gatherEval}};
 
 ArrayRef<Primitive> shardtype::gather() { return Rows; }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "IndexDims.h"
+#include "Reducers.h"
 #include "Results.h"
 #include "WindowShape.h"
 #include "shardtype/Rules/Manual.h"
@@ -244,19 +245,44 @@ static DimMap selectScatterDims(TypingContext &cx) {
   return map;
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+/// A reduction is one window over all of the dims that go.
+static Task reduceEval(EvalContext &cx) {
+  WindowAxes axes(cx.operand(0).rank());
+  for (int64_t d : cx.params<Reduce>().dimensions)
+    axes[d].size = cx.operand(0).dim(d);
+  return reduceByBody(cx, std::move(axes));
+}
+
+static Task reduceWindowEval(EvalContext &cx) {
+  return reduceByBody(cx, windowAxes(cx.params<ReduceWindow>()));
+}
+
+static Task selectScatterEval(EvalContext &cx) {
+  const auto &p = cx.params<SelectAndScatter>();
+  Window window{p.window, p.strides, {}, {}, {}};
+  if (const Value *pads = cx.param("padding"))
+    readParam(cx.program(), *pads, window.pads);
+  window.pads.resize(p.window.size(), {0, 0});
+  return selectAndScatterByBody(cx, windowAxes(window));
+}
+
 static const Primitive Rows[] = {
     {.info = {"reduce", schemaOf<Reduce>},
      .decode = decodeFor<Reduce, 2, AnyNumber>,
      .dims = reduceDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeReduce}},
+     .type = Custom{typeReduce},
+     .eval = reduceEval},
     {.info = {"reduce_window", schemaOf<ReduceWindow>},
      .decode = decodeFor<ReduceWindow, 2, AnyNumber>,
      .dims = reduceWindowDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeReduceWindow}},
+     .type = Custom{typeReduceWindow},
+     .eval = reduceWindowEval},
     {.info = {"select_and_scatter", schemaOf<SelectAndScatter>},
      .decode = decodeFor<SelectAndScatter, 3>,
      .dims = selectScatterDims,
@@ -269,7 +295,8 @@ static const Primitive Rows[] = {
                       .sharding = sharding::operand,
                       // select_and_scatter/reduction.1
                       .reduction = reduction::missing<sharding::operand>,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = selectScatterEval},
 };
 
 ArrayRef<Primitive> shardtype::genericReductions() { return Rows; }

@@ -3,6 +3,9 @@
 #include "Contraction.h"
 #include "Families.h"
 #include "Running.h"
+#include "shardtype/Kernels/Dot.h"
+#include "shardtype/Rules/Eval.h"
+#include "llvm/ADT/Twine.h"
 
 using namespace shardtype;
 
@@ -33,9 +36,8 @@ static ErrorBuilder badNumbers(TypingContext &cx, const std::string &why) {
       .markParam("ragged_dot_dimension_numbers");
 }
 
-static FailureOr<RaggedDims> readNumbers(TypingContext &cx) {
-  const Value &v = *cx.params<RaggedDot>().numbers;
-  const Program &program = cx.program();
+static std::optional<RaggedDims> readNumbers(const Program &program,
+                                             const Value &v) {
   RaggedDims dims;
   const Value *dot = structField(program, v, "dot_dimension_numbers");
   const Value *ragged = structField(program, v, "lhs_ragged_dimensions");
@@ -44,6 +46,12 @@ static FailureOr<RaggedDims> readNumbers(TypingContext &cx) {
       readParam(program, *ragged, dims.lhsRagged) &&
       readParam(program, *group, dims.rhsGroup))
     return dims;
+  return std::nullopt;
+}
+
+static FailureOr<RaggedDims> readNumbers(TypingContext &cx) {
+  if (auto dims = readNumbers(cx.program(), *cx.params<RaggedDot>().numbers))
+    return *dims;
   return cx
       .error(diag::ParamInvalid, "ragged_dot_dimension_numbers",
              "has the wrong form")
@@ -219,6 +227,21 @@ static DimMap raggedDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult raggedEval(EvalContext &cx) {
+  auto dims = readNumbers(cx.program(), *cx.params<RaggedDot>().numbers);
+  if (!dims)
+    return cx.fail("its dimension numbers cannot be read");
+  const DotDims &n = dims->dot;
+  std::optional<int64_t> group;
+  if (!dims->rhsGroup.empty())
+    group = dims->rhsGroup.front();
+  cx.setResult(0, kernels::raggedDot(
+                      cx.operand(0), cx.operand(1), cx.operand(2),
+                      {n.lhsContract, n.rhsContract, n.lhsBatch, n.rhsBatch},
+                      dims->lhsRagged.front(), group, cx.resultDType()));
+  return success();
+}
+
 static const Primitive Rows[] = {
     {.info = {"ragged_dot_general", schemaOf<RaggedDot>},
      .decode = decodeFor<RaggedDot, 3>,
@@ -230,7 +253,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = raggedSharding,
                       .reduction = raggedReduction,
-                      .memory = runs::wholeOnly}},
+                      .memory = runs::wholeOnly},
+     .eval = raggedEval},
 };
 
 ArrayRef<Primitive> shardtype::raggedDots() { return Rows; }

@@ -3,6 +3,8 @@
 #include "Contraction.h"
 #include "Families.h"
 #include "Results.h"
+#include "shardtype/Kernels/Dot.h"
+#include "shardtype/Rules/Eval.h"
 
 using namespace shardtype;
 
@@ -154,20 +156,38 @@ static DimMap wholeDims(TypingContext &cx) {
   return map;
 }
 
+/// Operands are scaled in bf16.
+static LogicalResult scaledDotEval(EvalContext &cx) {
+  const DotDims &n = cx.params<ScaledDot>().numbers;
+  Tensor lhs =
+      kernels::scaledOperand(cx.operand(0), cx.operand(2), DType::BF16);
+  Tensor rhs =
+      kernels::scaledOperand(cx.operand(1), cx.operand(3), DType::BF16);
+  cx.setResult(0, kernels::dotGeneral(
+                      lhs, rhs,
+                      {n.lhsContract, n.rhsContract, n.lhsBatch, n.rhsBatch},
+                      cx.resultDType()));
+  return success();
+}
+
+static constexpr NoRule GpuOnly{NoRule::NotImplemented,
+                                "it is a call of a library for GPUs"};
+
 template <typename P, typename Type>
-static constexpr Primitive row(StringRef name, Type type) {
+static constexpr Primitive row(StringRef name, Type type, EvalRule eval) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, 4>,
           .dims = wholeDims,
           .linearity = {Linearity::EachOf, 4},
           .open = OpenRule::Opaque,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
-    row<ScaledDot>("scaled_dot", typeScaledDot),
-    row<ScaledMatmul>("scaled_matmul", typeScaledMatmul),
-    row<ScaledMatmul>("scaled_matmul_wrapper", typeScaledMatmul),
+    row<ScaledDot>("scaled_dot", typeScaledDot, scaledDotEval),
+    row<ScaledMatmul>("scaled_matmul", typeScaledMatmul, GpuOnly),
+    row<ScaledMatmul>("scaled_matmul_wrapper", typeScaledMatmul, GpuOnly),
 };
 
 ArrayRef<Primitive> shardtype::scaledDots() { return Rows; }

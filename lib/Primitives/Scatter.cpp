@@ -1,7 +1,9 @@
 // Scatter.cpp - scatter and its combining forms.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "IndexDims.h"
+#include "Reducers.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/Params.h"
 
@@ -354,9 +356,46 @@ static FailureOr<ReductionSets> scatterAddReduction(TypingContext &cx) {
   return ReductionSets{unreduced, {}, cx.sharding(0).kind};
 }
 
+static kernels::ScatterNumbers numbersOf(EvalContext &cx) {
+  const ScatterDims &d = cx.params<Scatter>().dims;
+  return {d.updateWindow, d.insertedWindow, d.toOperand, d.operandBatching,
+          d.indicesBatching};
+}
+
+template <kernels::Combination How>
+static LogicalResult scatterEval(EvalContext &cx) {
+  cx.setResult(0, kernels::scatter(cx.take(0), cx.operand(1), cx.operand(2),
+                                   numbersOf(cx), eval::outOfBounds(cx), How));
+  return success();
+}
+
+/// With a function of its own (scatter_apply), once for each update.
+static Task scatterBodyEval(EvalContext &cx) {
+  std::optional<JaxprId> body = bodyParam(cx, "update_jaxpr");
+  if (!body) {
+    co_return scatterEval<kernels::Combination::Set>(cx);
+  }
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  kernels::scatterPairs(
+      cx.operand(0).shape(), cx.operand(1), cx.operand(2).shape(),
+      numbersOf(cx), eval::outOfBounds(cx),
+      [&](int64_t to, int64_t from) { pairs.push_back({to, from}); });
+  Tensor result = cx.take(0), updates = cx.operand(2);
+  result.makeUnique();
+  for (auto [to, from] : pairs) {
+    std::vector<Datum> inputs;
+    inputs.emplace_back(elementAt(result, to));
+    inputs.emplace_back(elementAt(updates, from));
+    std::vector<Datum> outputs = co_await cx.run(*body, std::move(inputs));
+    setElement(result, to, outputs.front().tensor);
+  }
+  cx.setResult(0, std::move(result));
+  co_return success();
+}
+
 template <typename Reduction>
 static constexpr Primitive scatterRow(StringRef name, Linearity linearity,
-                                      Reduction reduction) {
+                                      Reduction reduction, EvalRule eval) {
   return {.info = {name, schemaOf<Scatter>},
           .decode = decodeScatter,
           .dims = scatterDims,
@@ -367,7 +406,8 @@ static constexpr Primitive scatterRow(StringRef name, Linearity linearity,
                            .weak = weak::first,
                            .sharding = scatterSharding,
                            .reduction = reduction,
-                           .memory = memory::operand}};
+                           .memory = memory::operand},
+          .eval = eval};
 }
 
 /// scatter/reduction.2
@@ -375,12 +415,13 @@ static constexpr NoRule NoUR{NoRule::NotImplemented,
                              "JAX refuses unreduced and reduced operands"};
 
 static const Primitive Rows[] = {
-    scatterRow("scatter", {}, NoUR),
-    scatterRow("scatter-add", {Linearity::Jointly, 1}, scatterAddReduction),
-    scatterRow("scatter-sub", {}, NoUR),
-    scatterRow("scatter-mul", {}, NoUR),
-    scatterRow("scatter-min", {}, NoUR),
-    scatterRow("scatter-max", {}, NoUR),
+    scatterRow("scatter", {}, NoUR, scatterBodyEval),
+    scatterRow("scatter-add", {Linearity::Jointly, 1}, scatterAddReduction,
+               scatterEval<kernels::Combination::Add>),
+    scatterRow("scatter-sub", {}, NoUR, scatterEval<kernels::Combination::Sub>),
+    scatterRow("scatter-mul", {}, NoUR, scatterEval<kernels::Combination::Mul>),
+    scatterRow("scatter-min", {}, NoUR, scatterEval<kernels::Combination::Min>),
+    scatterRow("scatter-max", {}, NoUR, scatterEval<kernels::Combination::Max>),
 };
 
 ArrayRef<Primitive> shardtype::scatter() { return Rows; }

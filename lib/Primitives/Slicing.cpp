@@ -1,5 +1,6 @@
 // Slicing.cpp - slice, dynamic_slice and dynamic_update_slice.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "IndexDims.h"
@@ -225,6 +226,19 @@ static LogicalResult sliceEval(EvalContext &cx) {
       cx, kernels::slice(cx.operand(0), params.start, params.limit, strides));
 }
 
+static LogicalResult dynamicSliceEval(EvalContext &cx) {
+  cx.setResult(0, kernels::dynamicSlice(cx.operand(0), eval::tensorsFrom(cx, 1),
+                                        cx.params<DynamicSlice>().sizes));
+  return success();
+}
+
+static LogicalResult updateEval(EvalContext &cx) {
+  auto starts = eval::tensorsFrom(cx, 2);
+  cx.setResult(0,
+               kernels::dynamicUpdateSlice(cx.take(0), cx.operand(1), starts));
+  return success();
+}
+
 static const Primitive Rows[] = {
     {.info = {"slice", schemaOf<Slice>},
      .decode = decodeFor<Slice, 1>,
@@ -248,7 +262,8 @@ static const Primitive Rows[] = {
                       .weak = weak::first,
                       .sharding = slicingSharding,
                       .reduction = dynamicSliceReduction,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = dynamicSliceEval},
     {.info = {"dynamic_update_slice", schemaOf<NoParams>},
      .decode = decodeFor<NoParams, 2, AnyNumber>,
      .dims = updateDims,
@@ -259,7 +274,8 @@ static const Primitive Rows[] = {
                       .weak = weak::all,
                       .sharding = updateSharding,
                       .reduction = updateReduction,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = updateEval},
 };
 
 ArrayRef<Primitive> shardtype::slicing() { return Rows; }

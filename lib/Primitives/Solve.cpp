@@ -1,7 +1,9 @@
 // Solve.cpp - triangular_solve and tridiagonal_solve.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "Linalg.h"
+#include "shardtype/Kernels/Linalg.h"
 
 using namespace shardtype;
 
@@ -172,19 +174,45 @@ static DimMap tridiagonalDims(TypingContext &cx) {
   return linalgDims(cx, Diagonals, {2});
 }
 
+static LogicalResult noLapack(EvalContext &cx) {
+  return cx.fail("linear algebra needs the library libopenblas.so.0");
+}
+
+static LogicalResult triangularEval(EvalContext &cx) {
+  if (!kernels::haveLapack())
+    return noLapack(cx);
+  const auto &p = cx.params<Triangular>();
+  cx.setResult(
+      0, kernels::triangularSolve(cx.operand(0), cx.operand(1),
+                                  {p.leftSide, eval::flag(cx, "lower"),
+                                   p.transposeA, eval::flag(cx, "conjugate_a"),
+                                   eval::flag(cx, "unit_diagonal")}));
+  return success();
+}
+
+static LogicalResult tridiagonalEval(EvalContext &cx) {
+  if (!kernels::haveLapack())
+    return noLapack(cx);
+  cx.setResult(0, kernels::tridiagonalSolve(cx.operand(0), cx.operand(1),
+                                            cx.operand(2), cx.operand(3)));
+  return success();
+}
+
 static const Primitive Rows[] = {
     {.info = {"triangular_solve", schemaOf<Triangular>},
      .decode = decodeFor<Triangular, 2>,
      .dims = triangularDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeTriangular}},
+     .type = Custom{typeTriangular},
+     .eval = triangularEval},
     {.info = {"tridiagonal_solve", schemaOf<Tridiagonal>},
      .decode = decodeFor<Tridiagonal, 4>,
      .dims = tridiagonalDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeTridiagonal}},
+     .type = Custom{typeTridiagonal},
+     .eval = tridiagonalEval},
 };
 
 ArrayRef<Primitive> shardtype::solvers() { return Rows; }

@@ -1,10 +1,12 @@
 // Sorting.cpp - cumulative operations, sort and top_k: along one whole dim.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "Results.h"
 #include "Shapes.h"
 #include "shardtype/Kernels/Reduce.h"
+#include "shardtype/Kernels/Sort.h"
 #include "shardtype/Rules/Manual.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -304,6 +306,31 @@ static DimMap topKDims(TypingContext &cx) {
   return map;
 }
 
+static LogicalResult sortEval(EvalContext &cx) {
+  SmallVector<Tensor, 4> operands;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    operands.push_back(cx.operand(i));
+  auto dim = pythonIndex(cx.params<Sort>().dimension, operands[0].rank());
+  if (!dim)
+    return cx.fail("its dimension is none of the operands'");
+  auto keys = static_cast<unsigned>(eval::real(cx, "num_keys").value_or(1));
+  std::vector<Tensor> results =
+      kernels::sort(operands, *dim, std::min<unsigned>(keys, operands.size()),
+                    cx.options().flushDenormals);
+  for (auto [i, result] : llvm::enumerate(results))
+    cx.setResult(i, std::move(result));
+  return success();
+}
+
+static LogicalResult topKEval(EvalContext &cx) {
+  const auto &p = cx.params<TopK>();
+  kernels::TopK result =
+      kernels::topK(cx.operand(0), p.axis, p.k, kernels::Extreme::Largest);
+  cx.setResult(0, std::move(result.values));
+  cx.setResult(1, std::move(result.indices));
+  return success();
+}
+
 static const Primitive Rows[] = {
     cumulativeRow<true>("cumsum", cumulativeEval<kernels::CumulativeOp::Sum>),
     cumulativeRow<false>("cumprod",
@@ -317,12 +344,14 @@ static const Primitive Rows[] = {
      .dims = sortDims,
      .linearity = {},
      .open = OpenRule::Strict,
-     .type = Custom{typeSort}},
+     .type = Custom{typeSort},
+     .eval = sortEval},
     {.info = {"top_k", schemaOf<TopK>},
      .decode = decodeFor<TopK, 1>,
      .dims = topKDims,
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{typeTopK}}};
+     .type = Custom{typeTopK},
+     .eval = topKEval}};
 
 ArrayRef<Primitive> shardtype::sorting() { return Rows; }

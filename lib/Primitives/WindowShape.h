@@ -3,6 +3,7 @@
 #ifndef SHARDTYPE_LIB_PRIMITIVES_WINDOWSHAPE_H
 #define SHARDTYPE_LIB_PRIMITIVES_WINDOWSHAPE_H
 
+#include "shardtype/Kernels/Window.h"
 #include "shardtype/Rules/TypingContext.h"
 
 namespace shardtype {
@@ -21,6 +22,8 @@ struct Window {
   SmallVector<int64_t, 4> window, strides, baseDilation, windowDilation;
   SmallVector<SmallVector<int64_t, 3>, 4> pads;
 };
+/// The same for kernels; dilations that are not given are 1.
+SmallVector<kernels::WindowAxis, 4> windowAxes(const Window &window);
 /// The shape that windows over an operand leave, after checks of the numbers.
 FailureOr<Shape> windowShape(TypingContext &cx, const Window &window,
                              unsigned operand);

@@ -1,5 +1,6 @@
 // Windows.cpp - pooling and its gradients.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "WindowShape.h"
@@ -152,9 +153,55 @@ static FailureOr<Sharding> selectGatherSharding(TypingContext &cx) {
 }
 static DimMap selectGatherDims(TypingContext &cx) { return windowDims(cx, 1); }
 
+SmallVector<kernels::WindowAxis, 4> shardtype::windowAxes(const Window &p) {
+  SmallVector<kernels::WindowAxis, 4> axes;
+  for (unsigned d = 0; d < p.window.size(); ++d) {
+    kernels::WindowAxis &axis = axes.emplace_back();
+    axis.size = p.window[d];
+    axis.stride = p.strides[d];
+    axis.padLow = p.pads[d][0];
+    axis.padHigh = p.pads[d][1];
+    if (!p.baseDilation.empty())
+      axis.baseDilation = p.baseDilation[d];
+    if (!p.windowDilation.empty())
+      axis.dilation = p.windowDilation[d];
+  }
+  return axes;
+}
+
+template <kernels::WindowReduction Reduction>
+static LogicalResult poolEval(EvalContext &cx) {
+  cx.setResult(0, kernels::reduceWindow(cx.operand(0),
+                                        windowAxes(cx.params<ReduceWindow>()),
+                                        Reduction));
+  return success();
+}
+
+static kernels::Select selectOf(EvalContext &cx) {
+  std::string name = eval::choice(cx, "select_prim");
+  return name == "le"   ? kernels::Select::Le
+         : name == "lt" ? kernels::Select::Lt
+         : name == "gt" ? kernels::Select::Gt
+                        : kernels::Select::Ge;
+}
+
+static LogicalResult selectScatterEval(EvalContext &cx) {
+  cx.setResult(0, kernels::selectAndScatterAdd(
+                      cx.operand(0), cx.operand(1),
+                      windowAxes(cx.params<ScatterWindow>()), selectOf(cx)));
+  return success();
+}
+
+static LogicalResult selectGatherEval(EvalContext &cx) {
+  cx.setResult(0, kernels::selectAndGatherAdd(
+                      cx.operand(0), cx.operand(1),
+                      windowAxes(cx.params<GatherWindow>()), selectOf(cx)));
+  return success();
+}
+
 template <typename Shape>
 static constexpr Primitive poolRow(StringRef name, Linearity linearity,
-                                   Shape shape) {
+                                   Shape shape, EvalRule eval) {
   return {.info = {name, schemaOf<ReduceWindow>},
           .decode = decodeFor<ReduceWindow, 1>,
           .dims = reduceWindowDims,
@@ -167,13 +214,17 @@ static constexpr Primitive poolRow(StringRef name, Linearity linearity,
                        .sharding = reduceWindowSharding,
                        // reduce_window/reduction.1
                        .reduction = reduction::missing<reduceWindowSharding>,
-                       .memory = memory::standard}};
+                       .memory = memory::standard},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
-    poolRow("reduce_window_sum", {Linearity::Jointly, 1}, reduceWindowSumShape),
-    poolRow("reduce_window_max", {}, reduceWindowShape),
-    poolRow("reduce_window_min", {}, reduceWindowShape),
+    poolRow("reduce_window_sum", {Linearity::Jointly, 1}, reduceWindowSumShape,
+            poolEval<kernels::WindowReduction::Sum>),
+    poolRow("reduce_window_max", {}, reduceWindowShape,
+            poolEval<kernels::WindowReduction::Max>),
+    poolRow("reduce_window_min", {}, reduceWindowShape,
+            poolEval<kernels::WindowReduction::Min>),
     {.info = {"select_and_scatter_add", schemaOf<ScatterWindow>},
      .decode = decodeFor<ScatterWindow, 2>,
      .dims = selectScatterDims,
@@ -185,7 +236,8 @@ static const Primitive Rows[] = {
                       .sharding = selectScatterSharding,
                       // select_and_scatter_add/reduction.1
                       .reduction = reduction::missing<selectScatterSharding>,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = selectScatterEval},
     {.info = {"select_and_gather_add", schemaOf<GatherWindow>},
      .decode = decodeFor<GatherWindow, 2>,
      .dims = selectGatherDims,
@@ -197,7 +249,8 @@ static const Primitive Rows[] = {
                       .sharding = selectGatherSharding,
                       // select_and_gather_add/reduction.1
                       .reduction = reduction::missing<selectGatherSharding>,
-                      .memory = memory::standard}},
+                      .memory = memory::standard},
+     .eval = selectGatherEval},
 };
 
 ArrayRef<Primitive> shardtype::windows() { return Rows; }

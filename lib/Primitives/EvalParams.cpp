@@ -1,0 +1,78 @@
+// EvalParams.cpp - parameters that only evaluations read.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
+#include "shardtype/Rules/Params.h"
+#include "shardtype/Tensor/Element.h"
+#include <cstdlib>
+
+using namespace shardtype;
+
+std::string eval::choice(EvalContext &cx, StringRef key) {
+  const Value *value = cx.param(key);
+  if (!value)
+    return "";
+  EnumParam read;
+  if (readParam(cx.program(), *value, read) && !read.name.empty())
+    return read.name.str();
+  if (value->kind == Value::Int)
+    return std::to_string(value->integer);
+  return value->text.valid() ? cx.program().context().str(value->text).str()
+                             : "";
+}
+
+bool eval::flag(EvalContext &cx, StringRef key, bool otherwise) {
+  const Value *value = cx.param(key);
+  bool known =
+      value && (value->kind == Value::Bool || value->kind == Value::Int);
+  return known ? value->integer != 0 : otherwise;
+}
+
+std::optional<double> eval::real(EvalContext &cx, StringRef key) {
+  const Value *value = cx.param(key);
+  if (!value)
+    return std::nullopt;
+  if (value->kind == Value::Int || value->kind == Value::Bool)
+    return static_cast<double>(value->integer);
+  if (!value->text.valid())
+    return std::nullopt;
+  std::string text = cx.program().context().str(value->text).str();
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  return end != text.c_str() ? std::optional(number) : std::nullopt;
+}
+
+Tensor eval::scalarParam(EvalContext &cx, StringRef key, DType dtype) {
+  const Value *value = cx.param(key);
+  std::optional<double> number = real(cx, key);
+  if (!number || isKey(dtype) || dtype == DType::Float0)
+    return {};
+  Tensor result = Tensor::uninitialised(dtype, {});
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T &to = result.fill<T>()[0];
+    if constexpr (std::is_same_v<T, bool>)
+      to = *number != 0;
+    else if constexpr (isIntElement<T>)
+      to = value->kind == Value::Int ? T(value->integer)
+                                     : T(static_cast<int64_t>(*number));
+    else if constexpr (isComplexElement<T>)
+      to = T(static_cast<typename T::value_type>(*number));
+    else
+      to = T(static_cast<ComputeType<T>>(*number));
+  });
+  return result;
+}
+
+kernels::OutOfBounds eval::outOfBounds(EvalContext &cx) {
+  std::string mode = choice(cx, "mode");
+  return mode == "FILL_OR_DROP" || mode == "2" ? kernels::OutOfBounds::Drop
+                                               : kernels::OutOfBounds::Clip;
+}
+
+SmallVector<const Tensor *, 6> eval::tensorsFrom(EvalContext &cx,
+                                                 unsigned begin) {
+  SmallVector<const Tensor *, 6> list;
+  for (unsigned i = begin; i < cx.numOperands(); ++i)
+    list.push_back(&cx.operand(i));
+  return list;
+}

@@ -1,0 +1,30 @@
+// EvalParams.h - parameters that only evaluations read.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef SHARDTYPE_LIB_PRIMITIVES_EVALPARAMS_H
+#define SHARDTYPE_LIB_PRIMITIVES_EVALPARAMS_H
+
+#include "shardtype/Kernels/Index.h"
+#include "shardtype/Rules/Eval.h"
+#include "llvm/ADT/Twine.h"
+
+namespace shardtype::eval {
+
+/// The member of an enum, without its class (`CLIP`), a name or a string; a
+/// number as its digits. Empty: there is none.
+std::string choice(EvalContext &cx, StringRef key);
+/// A bool or integer; absent: `otherwise`.
+bool flag(EvalContext &cx, StringRef key, bool otherwise = false);
+/// An integer or float; absent or no number: nothing.
+std::optional<double> real(EvalContext &cx, StringRef key);
+/// A number as a scalar of `dtype`; absent: no tensor.
+Tensor scalarParam(EvalContext &cx, StringRef key, DType dtype);
+
+/// How gather and scatter treat what lies outside.
+kernels::OutOfBounds outOfBounds(EvalContext &cx);
+
+/// Pointers to the operands from `begin`.
+SmallVector<const Tensor *, 6> tensorsFrom(EvalContext &cx, unsigned begin);
+
+} // namespace shardtype::eval
+
+#endif
