@@ -150,7 +150,7 @@ LogicalResult Finder::open() {
     return success();
   llvm::Expected<NpzReader> file = NpzReader::open(options_.inputs);
   if (!file)
-    return fail(llvm::toString(file.takeError()));
+    return fail(options_.inputs + ": " + llvm::toString(file.takeError()));
   file_ = std::move(*file);
   return success();
 }

@@ -119,6 +119,7 @@ private:
   Context &cx_;
   raw_ostream &out_, &err_;
   std::vector<std::string> paths_;
+  std::optional<NpzReader> expected_;
 };
 } // namespace
 
@@ -185,11 +186,7 @@ bool Runner::checkMemory(const Interpreter &interpreter) {
 //===--- Comparing and writing --------------------------------------------===//
 
 bool Runner::isExpected(const RunResult &result) {
-  llvm::Expected<NpzReader> file = NpzReader::open(options_.expect);
-  if (!file) {
-    err_ << "shardtype run: " << llvm::toString(file.takeError()) << '\n';
-    return false;
-  }
+  const NpzReader *file = &*expected_;
   bool agrees = true;
   for (auto [i, value] : llvm::enumerate(result.results)) {
     std::string name;
@@ -233,7 +230,7 @@ bool Runner::write(const RunResult &result) {
     if (value)
       named.push_back({path, value});
   if (llvm::Error error = writeNpz(options_.output, named)) {
-    usage(llvm::toString(std::move(error)));
+    usage(options_.output + ": " + llvm::toString(std::move(error)));
     return false;
   }
   return true;
@@ -289,6 +286,12 @@ int Runner::run() {
   run.workers = options_.workers;
   if (!findTraced(run))
     return 2;
+  if (!options_.expect.empty()) {
+    llvm::Expected<NpzReader> file = NpzReader::open(options_.expect);
+    if (!file)
+      return usage(options_.expect + ": " + llvm::toString(file.takeError()));
+    expected_.emplace(std::move(*file));
+  }
   RunArrays arrays;
   {
     // What cannot run for want of a kernel is said before arrays are read.

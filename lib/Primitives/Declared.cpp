@@ -5,6 +5,7 @@
 #include "Declared.h"
 #include "Bodies.h"
 #include "Families.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Manual.h"
 #include "shardtype/Types/Text.h"
 
@@ -292,15 +293,18 @@ static LogicalResult pallasCall(TypingContext &cx) {
 //===--- Rows -------------------------------------------------------------===//
 
 template <typename P>
-static constexpr Primitive row(StringRef name,
-                               Rule<LogicalResult(TypingContext &)> type,
-                               PrintStyle style = PrintStyle::Plain) {
+static constexpr Primitive
+row(StringRef name, Rule<LogicalResult(TypingContext &)> type,
+    PrintStyle style = PrintStyle::Plain,
+    EvalRule eval = NoRule{NoRule::NotImplemented,
+                           "what it does is not in the program"}) {
   return {.info = {name, schemaOf<P>, style},
           .decode = decodeFor<P, 0, AnyNumber>,
           .dims = NoRule{NoRule::NotApplicable, "nothing is known of it"},
           .linearity = {},
           .open = OpenRule::Custom,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
@@ -308,8 +312,10 @@ static const Primitive Rows[] = {
     row<IoCallback>("io_callback", opaque<IoCallback, true>),
     row<BufferCallback>("buffer_callback", opaque<BufferCallback, true>),
     row<FfiCall>("ffi_call", ffiCall),
-    row<DebugCallback>("debug_callback", noResults),
-    row<DebugPrint>("debug_print", noResults),
+    // What they would print is not known; values do not depend on it.
+    row<DebugCallback>("debug_callback", noResults, PrintStyle::Plain,
+                       eval::nothing),
+    row<DebugPrint>("debug_print", noResults, PrintStyle::Plain, eval::nothing),
     row<CustomLin>("custom_lin", follows<CustomLin>),
     row<OutAvals>("unreachable", follows<OutAvals>),
     row<OutAvals>("tpu_custom_call", opaque<OutAvals, true>),

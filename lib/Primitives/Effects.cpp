@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Families.h"
 #include "Results.h"
+#include "shardtype/Rules/Eval.h"
 
 using namespace shardtype;
 
@@ -123,39 +124,91 @@ static DimMap looseDims(TypingContext &cx) {
   return map;
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+/// The branch of the platform that runs it: that of "cpu", else one for all
+/// others, which has no names.
+static LogicalResult platformEval(EvalContext &cx) {
+  const Value *platforms = cx.param("platforms");
+  std::optional<int32_t> found;
+  for (auto [i, id] :
+       llvm::enumerate(platforms ? ArrayRef<ValueId>(platforms->elements)
+                                 : ArrayRef<ValueId>())) {
+    const Value &branch = cx.program().value(id);
+    bool isCpu = branch.kind == Value::Str && branch.text.valid() &&
+                 cx.context().str(branch.text) == "cpu";
+    for (ValueId name : branch.elements)
+      if (StringId text = cx.program().value(name).text; text.valid())
+        isCpu |= cx.context().str(text) == "cpu";
+    if (isCpu || (branch.kind == Value::None && !found))
+      found = static_cast<int32_t>(i);
+    if (isCpu)
+      break;
+  }
+  if (!found)
+    return cx.fail("has no branch for the CPU");
+  cx.setResult(0, Tensor::scalar<int32_t>(DType::I32, *found));
+  return success();
+}
+
+static LogicalResult sizeEval(EvalContext &cx) {
+  int64_t size = cx.operand(0).dim(
+      static_cast<unsigned>(cx.params<DimensionSize>().dimension));
+  cx.setResult(0,
+               Tensor::scalar<int32_t>(DType::I32, static_cast<int32_t>(size)));
+  return success();
+}
+
+static LogicalResult zerosEval(EvalContext &cx) {
+  cx.setResult(0, Tensor::zeros(cx.resultDType(), cx.resultShape()));
+  return success();
+}
+
+static LogicalResult assertionEval(EvalContext &cx) {
+  const Tensor &holds = cx.operand(0);
+  if (holds.dtype() == DType::Bool && !holds.item<bool>())
+    return cx.fail("does not hold");
+  return success();
+}
+
 template <typename P, unsigned Min, unsigned Max = Min, typename Rule>
-static constexpr Primitive row(StringRef name, Rule type) {
+static constexpr Primitive row(StringRef name, Rule type,
+                               EvalRule eval = NoRule{NoRule::NotImplemented,
+                                                      "it has no kernel yet"}) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Min, Max>,
           .dims = looseDims,
           .linearity = {},
           .open = OpenRule::Opaque,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 template <typename P>
 static constexpr Primitive passing(StringRef name,
-                                   Rule<LogicalResult(TypingContext &)> type) {
+                                   Rule<LogicalResult(TypingContext &)> type,
+                                   EvalRule eval = eval::pass) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, 1>,
           .dims = unaryDims,
           .linearity = {Linearity::Jointly, 1},
           .open = OpenRule::Pointwise,
-          .type = Custom{type}};
+          .type = Custom{type},
+          .eval = eval};
 }
 
 static const Primitive Rows[] = {
-    row<NoParams, 0>("create_token", createToken),
-    row<NoParams, 0, AnyNumber>("after_all", afterAll),
-    row<Sink, 1>("dce_sink", noResults),
-    row<Inspect, 1>("inspect_sharding", noResults),
+    row<NoParams, 0>("create_token", createToken, eval::nothing),
+    row<NoParams, 0, AnyNumber>("after_all", afterAll, eval::nothing),
+    row<Sink, 1>("dce_sink", noResults, eval::nothing),
+    row<Inspect, 1>("inspect_sharding", noResults, eval::nothing),
     row<Checkify, 0, AnyNumber>("check", noResults),
-    row<Assertion, 1, AnyNumber>("shape_assertion", noResults),
-    row<Platforms, 0>("platform_index", platformIndex),
+    row<Assertion, 1, AnyNumber>("shape_assertion", noResults, assertionEval),
+    row<Platforms, 0>("platform_index", platformIndex, platformEval),
     row<AsValue, 0>("dim_as_value", dimAsValue),
-    row<DimensionSize, 1>("dimension_size", dimensionSize),
+    row<DimensionSize, 1>("dimension_size", dimensionSize, sizeEval),
     passing<NoParams>("stage", sameType),
-    passing<NoParams>("zeros_like", sameType),
+    passing<NoParams>("zeros_like", sameType, zerosEval),
     passing<Metadata>("xla_metadata_value", sameType),
     passing<Layouts>("relayout", relayout),
 };

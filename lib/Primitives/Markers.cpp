@@ -7,7 +7,9 @@
 #include "Bodies.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Manual.h"
+#include "shardtype/Tensor/Element.h"
 
 using namespace shardtype;
 
@@ -367,6 +369,37 @@ static LogicalResult jvpTypes(TypingContext &cx) {
   return failure(reported);
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+/// Every element is `fill`.
+static LogicalResult fullLikeEval(EvalContext &cx) {
+  const Value *fill = cx.param("fill");
+  double value = 0;
+  bool isNumber =
+      fill && (fill->kind == Value::Int || fill->kind == Value::Bool);
+  if (isNumber)
+    value = static_cast<double>(fill->integer);
+  else if (fill && fill->kind == Value::Float && fill->text.valid())
+    isNumber = !cx.context().str(fill->text).getAsDouble(value);
+  Tensor result = cx.makeResult();
+  if (!isNumber || isKey(result.dtype()) || result.dtype() == DType::Float0)
+    return cx.fail("has a value that cannot be read");
+  dispatch(result.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T element;
+    if constexpr (isIntElement<T> || std::is_same_v<T, bool>)
+      element = static_cast<T>(static_cast<int64_t>(value));
+    else if constexpr (isComplexElement<T>)
+      element = T(static_cast<typename T::value_type>(value), 0);
+    else
+      element = static_cast<T>(value);
+    for (T &x : result.fill<T>())
+      x = element;
+  });
+  cx.setResult(0, std::move(result));
+  return success();
+}
+
 //===--- Rows -------------------------------------------------------------===//
 
 template <auto Type> static constexpr Primitive derivative(StringRef name) {
@@ -387,7 +420,8 @@ static const Primitive Rows[] = {
      .dims = unaryDims,
      .linearity = {},
      .open = OpenRule::Pointwise, // full_like/open.1
-     .type = Custom{fullLikeType}},
+     .type = Custom{fullLikeType},
+     .eval = fullLikeEval},
     {.info = {"batch_like", schemaOf<BatchLike>},
      .decode = decodeFor<BatchLike, 2>,
      .dims = batchDims,

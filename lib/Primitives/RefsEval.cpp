@@ -4,6 +4,7 @@
 // What an index names is a list of places in the Ref's array, in the order of
 // the elements that are read or written. The whole array needs no list.
 #include "RefsEval.h"
+#include "shardtype/Kernels/Shape.h"
 #include "shardtype/Tensor/Element.h"
 #include "llvm/Support/JSON.h"
 #include <cstring>
@@ -296,5 +297,16 @@ LogicalResult shardtype::addUpdateEval(EvalContext &cx) {
         x = static_cast<T>(static_cast<C>(x) + static_cast<C>(from[i]));
     }
   });
+  return success();
+}
+
+LogicalResult shardtype::broadcastToEval(EvalContext &cx) {
+  SmallVector<int64_t, 6> dims;
+  auto missing =
+      static_cast<int64_t>(cx.resultShape().size()) - cx.operand(0).rank();
+  for (unsigned i = 0; i < cx.operand(0).rank(); ++i)
+    dims.push_back(missing + i);
+  cx.setResult(0,
+               kernels::broadcastInDim(cx.operand(0), cx.resultShape(), dims));
   return success();
 }

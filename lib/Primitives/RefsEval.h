@@ -13,6 +13,8 @@ LogicalResult freezeEval(EvalContext &cx);
 LogicalResult getEval(EvalContext &cx);
 LogicalResult swapEval(EvalContext &cx);
 LogicalResult addUpdateEval(EvalContext &cx);
+/// `broadcast_to`: as NumPy broadcasts, to the result's shape.
+LogicalResult broadcastToEval(EvalContext &cx);
 
 } // namespace shardtype
 
