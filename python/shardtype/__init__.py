@@ -6,12 +6,14 @@
     x = jax.ShapeDtypeStruct((8, 4), jnp.float32)
     print(shardtype.check(jnp.tanh, x, mesh="data=4", in_specs=["P(data)"]))
     shardtype.export(lambda x: jnp.tanh(x).sum(), x).save("program.json")
+    print(shardtype.run(jnp.tanh, jnp.ones((8, 4))))
 
 JAX is imported on the first export only.
 """
 
-from shardtype.errors import ExportError, IllTyped, NeedsMesh, Rejected
+from shardtype.errors import ExportError, IllTyped, NeedsMesh, Rejected, RunFailed
 from shardtype.export import Exported, export
+from shardtype.running import run
 from shardtype.trace import eval_shape
 from shardtype.verdict import Finding, Report, check
 
@@ -24,7 +26,9 @@ __all__ = [
     "NeedsMesh",
     "Rejected",
     "Report",
+    "RunFailed",
     "check",
     "eval_shape",
     "export",
+    "run",
 ]

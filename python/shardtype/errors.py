@@ -1,6 +1,6 @@
 # errors.py - what an export can fail with.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exceptions of the exporter and of `check`.
+"""Exceptions of the exporter, of `check` and of `run`.
 
 A failure of the user's own code is none of these: it passes through unchanged.
 """
@@ -27,6 +27,10 @@ class Rejected(ExportError):
     """JAX itself refuses the program under the given mesh and specs."""
 
     exit_code = 1
+
+
+class RunFailed(Exception):
+    """A program could not be run to its end; the message says why."""
 
 
 class IllTyped(AssertionError):

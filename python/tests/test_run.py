@@ -1,0 +1,81 @@
+# test_run.py - numbers of functions, computed by the program.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`shardtype.run` against JAX itself."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import shardtype
+from jax.sharding import PartitionSpec as P
+from test_check import needs_program
+
+pytestmark = needs_program
+
+
+def test_a_function_of_trees():
+    def f(params, x, *, scale):
+        return {"y": jnp.tanh(x @ params["w"]) * scale, "n": (x > 0).sum()}
+
+    params = {"w": np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)}
+    x = np.arange(8, dtype=np.float32).reshape(2, 4) - 3
+    ours = shardtype.run(f, params, x, scale=2.0)
+    real = jax.jit(f)(params, x, scale=2.0)
+    np.testing.assert_allclose(ours["y"], real["y"], rtol=1e-6)
+    assert ours["y"].dtype == np.float32
+    assert ours["n"] == real["n"] and ours["n"].dtype == real["n"].dtype
+
+
+def test_gradients_are_those_of_jax():
+    def loss(w, x):
+        return jnp.mean(jax.nn.relu(x @ w) ** 2)
+
+    w = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    value, grad = shardtype.run(jax.value_and_grad(loss), w, x)
+    real_value, real_grad = jax.value_and_grad(loss)(w, x)
+    np.testing.assert_allclose(value, real_value, rtol=1e-6)
+    np.testing.assert_allclose(grad, real_grad, rtol=1e-6)
+
+
+def test_small_floats_and_keys():
+    def f(key, x):
+        return x * 2, jax.random.uniform(key, (4,)), jax.random.split(key)
+
+    x = jnp.arange(3, dtype=jnp.bfloat16)
+    doubled, uniform, keys = shardtype.run(f, jax.random.key(7), x)
+    real = f(jax.random.key(7), x)
+    assert doubled.dtype == real[0].dtype
+    np.testing.assert_array_equal(doubled, real[0])
+    np.testing.assert_array_equal(uniform, real[1])
+    np.testing.assert_array_equal(keys, jax.random.key_data(real[2]))
+
+
+def test_devices_of_a_mesh():
+    def f(x):
+        body = jax.shard_map(
+            lambda b: b - jax.lax.pmean(b, "i"), in_specs=P("i"), out_specs=P("i")
+        )
+        return body(x)
+
+    x = np.arange(8, dtype=np.float32)
+    ours = shardtype.run(f, x, mesh="i=4", in_specs=[P("i")])
+    np.testing.assert_array_equal(ours, x - x.reshape(4, 2).mean(0)[None].repeat(4, 0).ravel())
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "program.json"
+    shardtype.export(lambda a, b: (a + b, a * b), jnp.float32(0), jnp.float32(0)).save(path)
+    assert shardtype.run(path, 2.0, 5.0) == [7.0, 10.0]
+
+
+def test_what_is_wrong_is_said(tmp_path):
+    path = tmp_path / "program.json"
+    shardtype.export(lambda a: a + 1, jnp.zeros((3,), jnp.float32)).save(path)
+    with pytest.raises(shardtype.RunFailed, match=r"f32\[2\].*f32\[3\]"):
+        shardtype.run(path, np.zeros(2, np.float32))
+    with pytest.raises(shardtype.RunFailed, match="does not type-check"):
+        shardtype.run(jnp.add, np.zeros((4, 4), np.float32), np.zeros((4, 4), np.float32),
+                      mesh="X=2,Y=2", in_specs=[P("X"), P("Y")])
