@@ -3,6 +3,7 @@
 #include "EditsImpl.h"
 #include "shardtype/Rules/Helpers.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include <numeric>
 
 using namespace shardtype;
@@ -195,6 +196,49 @@ static bool isBinary(StringRef function) {
                             function);
 }
 
+/// Functions of jax.numpy and jax.lax whose first argument is the array that
+/// they work on, and the others no arrays.
+static bool worksOnFirst(StringRef function) {
+  return llvm::is_contained({"cumsum", "cumprod", "cummax", "cummin",
+                             "cumlogsumexp", "sort", "argsort", "roll", "tile",
+                             "flip", "rev", "unstack", "top_k", "approx_max_k",
+                             "approx_min_k", "split", "array_split", "median",
+                             "reduce_window"},
+                            function);
+}
+
+/// Of `scan` and `map`: which argument an operand that is gone through is, as
+/// the counts in `derived` have it (spec 04, 6.2).
+std::optional<std::pair<unsigned, int>>
+Edits::Impl::scanned(const Call &call, EqnId id, unsigned operand) {
+  StringRef function = StringRef(call.name).rsplit('.').second;
+  unsigned number = function == "scan" ? 2 : function == "map" ? 1 : 0;
+  EqnInfoId info = program.eqn(id).info;
+  StringId derived = info.valid() ? program.info(info).derived : StringId();
+  if (!number || number >= call.args.size() || !derived.valid())
+    return std::nullopt;
+  auto parsed = llvm::json::parse(cx.str(derived));
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return std::nullopt;
+  }
+  const llvm::json::Object *object = parsed->getAsObject();
+  auto count = [&](StringRef key) {
+    return object ? object->getInteger(key).value_or(-1) : -1;
+  };
+  int64_t consts = count("num_consts"), carry = count("num_carry");
+  int64_t index = static_cast<int64_t>(operand) - consts - carry;
+  if (consts < 0 || carry < 0 || index < 0)
+    return std::nullopt;
+  auto list = call.items.find(number);
+  if (list == call.items.end())
+    return count("num_xs") == 1 ? std::optional(std::pair(number, -1))
+                                : std::nullopt;
+  if (count("num_xs") != static_cast<int64_t>(list->second.size()))
+    return std::nullopt;
+  return std::pair(number, static_cast<int>(index));
+}
+
 /// Which argument of the expression an operand of its outermost equation is,
 /// and which element of a list.
 std::optional<std::pair<unsigned, int>>
@@ -244,6 +288,14 @@ Edits::Impl::argument(const Failing &f, unsigned operand) {
     return list != call.items.end() && list->second.size() == eqn.numOperands
                ? std::optional(at(0, static_cast<int>(operand)))
                : std::nullopt;
+  if (primitive == "scan")
+    return scanned(call, f.places[f.outer].eqn, operand);
+  if (function == "sort" && list != call.items.end())
+    return list->second.size() == eqn.numOperands
+               ? std::optional(at(0, static_cast<int>(operand)))
+               : std::nullopt;
+  if (worksOnFirst(function) && !call.args.empty() && list == call.items.end())
+    return operand == 0 ? std::optional(at(0)) : std::nullopt;
   if (primitive == "select_n" && call.args.size() == 3)
     return at(operand == 0 ? 0 : 3 - operand);
   if (primitive == "dot_general" || primitive == "dynamic_update_slice" ||

@@ -70,6 +70,8 @@ struct Edits::Impl {
   std::optional<Given> given(const Failing &f, unsigned operand);
   std::optional<std::pair<unsigned, int>> argument(const Failing &f,
                                                    unsigned operand);
+  std::optional<std::pair<unsigned, int>> scanned(const Call &call, EqnId id,
+                                                  unsigned operand);
   std::optional<unsigned> einsumFirst(const Failing &f);
   std::optional<EqnId> definition(JaxprId jaxpr, VarId var) const;
   void countUses();

@@ -35,13 +35,14 @@ def to_mesh(mesh: Any) -> Any:
     kind = jax.sharding.AxisType
     if isinstance(mesh, str):
         axes = parse_mesh(mesh)
-    elif isinstance(mesh, dict):
-        axes = [(str(n), int(s), "Explicit") for n, s in mesh.items()]
+    elif isinstance(mesh, Mapping):
+        axes = parse_mesh(",".join(f"{n}={s}" for n, s in mesh.items()))
     elif hasattr(mesh, "axis_names"):
         kinds = getattr(mesh, "axis_types", None) or (kind.Explicit,) * len(mesh.axis_names)
-        return jax.sharding.AbstractMesh(
-            tuple(mesh.shape[n] for n in mesh.axis_names), tuple(mesh.axis_names), axis_types=kinds
-        )
+        sizes = tuple(mesh.shape[n] for n in mesh.axis_names)
+        if sizes:
+            parse_mesh(",".join(f"{n}={s}" for n, s in zip(mesh.axis_names, sizes, strict=True)))
+        return jax.sharding.AbstractMesh(sizes, tuple(mesh.axis_names), axis_types=kinds)
     else:
         raise ExportError(f"cannot read a mesh from {mesh!r}: write it as 'X=4,Y=2'")
     return jax.sharding.AbstractMesh(
@@ -49,6 +50,9 @@ def to_mesh(mesh: Any) -> Any:
         tuple(name for name, _, _ in axes),
         axis_types=tuple(getattr(kind, k) for _, _, k in axes),
     )
+
+
+_MOST_DEVICES = 2**31 - 1  # Along an axis.
 
 
 def parse_mesh(text: str) -> list[tuple[str, int, str]]:
@@ -65,6 +69,8 @@ def parse_mesh(text: str) -> list[tuple[str, int, str]]:
             raise ExportError(f"mesh '{text}' names axis '{m[1]}' twice")
         if int(m[2]) < 1:
             raise ExportError(f"mesh axis '{m[1]}' has size {m[2]}: it must be at least 1")
+        if int(m[2]) > _MOST_DEVICES:
+            raise ExportError(f"mesh axis '{m[1]}' has size {m[2]}, more than {_MOST_DEVICES}")
         out.append((m[1], int(m[2]), m[3] or "Explicit"))
     return out
 
@@ -309,6 +315,11 @@ def assign(in_specs: Any, places: list[str], args: tuple[Any, ...]) -> list[Any]
         return _by_tree(in_specs, out, args)
     position = 0
     for name, spec in in_specs:
+        if name is not None and not isinstance(name, str):
+            raise ExportError(
+                f"in_specs has the key {name!r}: keys are paths of arguments, such as"
+                f" {places[0] if places else 'x'!r}"
+            )
         if name is None:
             if position >= len(places):
                 raise ExportError(
@@ -356,7 +367,10 @@ def _by_tree(in_specs: Any, out: list[Any], args: tuple[Any, ...]) -> list[Any]:
             )
         except ValueError as e:
             first = str(e).splitlines()[0]
-            raise ExportError(f"in_specs[{i}] does not fit argument {i}: {first}") from e
+            raise ExportError(
+                f"in_specs[{i}] does not fit argument {i} ({first}): give a spec such as"
+                " P('X', None), or a tree of specs like the argument"
+            ) from e
         found = tree_util.tree_leaves(filled, is_leaf=is_spec)
         out[position : position + len(found)] = found
         position += len(tree_util.tree_leaves(arg))

@@ -84,6 +84,11 @@ def _check_arguments(
     leaves = jax.tree_util.tree_leaves((args, kwargs))
     places = paths.argument_places(fn, args, kwargs)
     for i, leaf in enumerate(leaves):
+        if isinstance(leaf, jax.ShapeDtypeStruct) and any(
+            isinstance(d, int) and d < 0 for d in leaf.shape
+        ):
+            path = places[i][1] if len(places) == len(leaves) else str(i)
+            raise ExportError(f"argument '{path}' has the shape {leaf.shape}: no dim is negative")
         if isinstance(leaf, (bool, int, float, complex, jax.ShapeDtypeStruct)):
             continue
         try:

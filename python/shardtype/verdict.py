@@ -151,10 +151,12 @@ def check(
         "in": positional(wanted, exported.data["entry"]["arg_paths"]),
     }
     if out_specs is not None:
+        _check_mapping("out_specs", out_specs, "result")
         config["out"] = {
             path: specs.spec_text(_the_spec(spec, path)) for path, spec in out_specs.items()
         }
-    if choose:
+    if choose is not None:
+        _check_mapping("choose", choose, "model.py:41")
         config["choose"] = {
             place: specs.spec_text(_the_spec(s, place)) for place, s in choose.items()
         }
@@ -193,6 +195,11 @@ def argument_specs(
 def positional(wanted: dict[str, Any], arguments: list[str]) -> list[str]:
     """Specs in the order of the program's arguments (static ones are not there)."""
     return [specs.spec_text(wanted.get(path)) for path in arguments]
+
+
+def _check_mapping(name: str, value: Any, key: str) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise ExportError(f"{name} is a dict such as {{{key!r}: P()}}, not {value!r}")
 
 
 def _the_spec(value: Any, where: str) -> Any:
