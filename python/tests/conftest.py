@@ -17,6 +17,14 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 
 @pytest.fixture(autouse=True)
+def be_patient(monkeypatch):
+    """A machine that is busy shows no progress where a test reads all that is said."""
+    from shardtype import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 600.0)
+
+
+@pytest.fixture(autouse=True)
 def use_program(monkeypatch):
     """The package runs the program that the tests have found (test_check.py)."""
     from test_check import PROGRAM
