@@ -24,6 +24,7 @@ from shardtype.export import Exported, export, write_atomically
 from shardtype.progress import progress
 from shardtype.trace import MODES
 
+
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The options; a word that is none leaves as argparse does, with the nearest one."""
     parser, verbs = _parsers()
