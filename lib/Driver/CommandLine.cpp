@@ -219,7 +219,7 @@ static CLI::Validator tolerance() {
       "");
 }
 
-static void addRun(CLI::App &run, Options &o) {
+static void addArrays(CLI::App &run, Options &o) {
   run.add_option("--inputs", o.inputs,
                  "Arrays of arguments, by path or as arr_0, arr_1, ...")
       ->check(given("--inputs FILE.npz"))
@@ -232,6 +232,10 @@ static void addRun(CLI::App &run, Options &o) {
   run.add_option("--fill", o.fill, "Fill the arrays that are not given")
       ->check(given("--fill 1"))
       ->option_text("VALUE");
+}
+
+static void addRun(CLI::App &run, Options &o) {
+  addArrays(run, o);
   run.add_option("-o,--output", o.output, "Write the results, by path")
       ->check(given("-o FILE.npz"))
       ->option_text("FILE.npz");
@@ -337,6 +341,7 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   addTyping(show, o);
   addFormat(show, o, {"text", "json"});
   show.add_flag("--ascii", o.ascii, "Draw without box characters");
+  addArrays(show, o);
 
   CLI::App &convert =
       verb("convert", "Write a program in the other format", convertCommand);

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RunArrays.h"
 #include "shardtype/IR/Paths.h"
+#include "shardtype/Kernels/Blocks.h"
+#include "shardtype/Report/Picture.h"
 #include "shardtype/Tensor/Element.h"
 #include "shardtype/Tensor/Npz.h"
+#include "shardtype/Tensor/NumPyText.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -122,9 +125,10 @@ static std::optional<Tensor> filled(DType dtype, ArrayRef<int64_t> shape,
 namespace {
 class Finder {
 public:
-  Finder(const CheckedProgram &checked, const Options &options,
+  Finder(const CheckedProgram &checked, const Options &options, StringRef verb,
          raw_ostream &err)
-      : cx_(checked.program->context()), options_(options), err_(err) {}
+      : cx_(checked.program->context()), options_(options), verb_(verb),
+        err_(err) {}
   LogicalResult open();
   /// The array of an argument or constant that goes by these names.
   LogicalResult find(ArrayRef<std::string> names, TypeId type, Tensor &into,
@@ -133,11 +137,12 @@ public:
 
 private:
   LogicalResult fail(const llvm::Twine &message) {
-    err_ << "shardtype run: " << message << '\n';
+    err_ << "shardtype " << verb_ << ": " << message << '\n';
     return failure();
   }
   const Context &cx_;
   const Options &options_;
+  StringRef verb_;
   raw_ostream &err_;
   std::optional<NpzReader> file_;
   std::vector<std::string> used_, known_;
@@ -218,10 +223,10 @@ LogicalResult Finder::checkAllUsed() {
 }
 
 LogicalResult shardtype::findArrays(const CheckedProgram &checked,
-                                    const Options &options, RunArrays &arrays,
-                                    raw_ostream &err) {
+                                    const Options &options, StringRef verb,
+                                    RunArrays &arrays, raw_ostream &err) {
   const Program &program = *checked.program;
-  Finder finder(checked, options, err);
+  Finder finder(checked, options, verb, err);
   if (failed(finder.open()))
     return failure();
   VarNames names(program);
@@ -251,4 +256,25 @@ LogicalResult shardtype::findArrays(const CheckedProgram &checked,
       arrays.constvars[jaxpr.constvar(i).raw()] = value;
   }
   return finder.checkAllUsed();
+}
+
+//===--- Blocks -----------------------------------------------------------===//
+
+void shardtype::printBlocks(raw_ostream &os, const Context &cx, TypeId type,
+                            const Tensor &value, MeshId placed) {
+  ShardTable table = shardTable(cx, type, placed, {4096, 4096, 4096});
+  if (table.shards.empty()) {
+    os << numPyStr(value) << '\n';
+    return;
+  }
+  for (const ShardBlock &shard : table.shards) {
+    SmallVector<int64_t, 6> starts, sizes;
+    for (auto [d, part] : llvm::enumerate(shard.parts)) {
+      IndexRange range = table.range(d, part);
+      starts.push_back(range.begin);
+      sizes.push_back(range.end - range.begin);
+    }
+    os << "device " << shard.devices.front() << '\n'
+       << numPyStr(kernels::blockOf(value, starts, sizes)) << '\n';
+  }
 }

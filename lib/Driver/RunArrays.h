@@ -17,9 +17,14 @@ struct RunArrays {
   std::map<uint32_t, Tensor> constvars; // By raw VarId: in no file.
 };
 
-/// Failure: `err` says which array is missing, left over, or of another type.
+/// Failure: `err` says for `verb` which array is missing, left over, or of
+/// another type.
 LogicalResult findArrays(const CheckedProgram &checked, const Options &options,
-                         RunArrays &arrays, raw_ostream &err);
+                         StringRef verb, RunArrays &arrays, raw_ostream &err);
+
+/// The block of each device (the first of those that hold it), by the type.
+void printBlocks(raw_ostream &os, const Context &cx, TypeId type,
+                 const Tensor &value, MeshId placed);
 
 /// Standard normal floats, integers from 0 to 9, bools and the words of keys,
 /// the same for the same seed and number.

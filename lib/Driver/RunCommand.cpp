@@ -1,7 +1,7 @@
 // RunCommand.cpp - `shardtype run`.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Jobs.h"
-#include "RunArrays.h"
+#include "RunProgram.h"
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Interp/Interp.h"
 #include "shardtype/Kernels/Blocks.h"
@@ -10,37 +10,10 @@
 #include "shardtype/Tensor/Npz.h"
 #include "shardtype/Tensor/NumPyText.h"
 #include "llvm/Support/Format.h"
-#include <unistd.h>
 
 using namespace shardtype;
 
 //===--- What is said -----------------------------------------------------===//
-
-/// `model.py:41` of the innermost frame, or the equation's path.
-static std::string placeOf(const Program &program, const RunError &error) {
-  if (error.stack.valid())
-    for (FrameId id : program.stack(error.stack)) {
-      const Frame &frame = program.frames[id.index()];
-      if (frame.file.valid())
-        return program.context().str(frame.file).str() + ":" +
-               std::to_string(frame.line);
-    }
-  return error.path;
-}
-
-static void printError(raw_ostream &os, const Job &job, StringRef level,
-                       const RunError &error) {
-  std::string place = placeOf(*job.program, error);
-  os << (place.empty() ? job.input.name : place) << ": " << level << ": "
-     << error.message;
-  if (!error.device.empty())
-    os << " (on device " << error.device << ")";
-  os << '\n';
-  if (!error.path.empty() && place != error.path)
-    os << "  at " << error.path << '\n';
-  for (const std::string &note : error.notes)
-    os << "  " << note << '\n';
-}
 
 static void printStatistics(raw_ostream &os, const RunStatistics &statistics) {
   os << llvm::format("total %.3f ms, peak ", statistics.nanoseconds / 1e6)
@@ -71,28 +44,6 @@ static void printValue(raw_ostream &os, const Context &cx,
   os << '\n' << (value ? numPyStr(value) : "token") << '\n';
 }
 
-/// The block of each device, by the result's type.
-static void printBlocks(raw_ostream &os, const Context &cx,
-                        const std::string &name, TypeId type,
-                        const Tensor &value, MeshId placed) {
-  os << name << ": " << str(cx, type) << '\n';
-  ShardTable table = shardTable(cx, type, placed, {4096, 4096, 4096});
-  if (table.shards.empty()) {
-    os << numPyStr(value) << '\n';
-    return;
-  }
-  for (const ShardBlock &shard : table.shards) {
-    SmallVector<int64_t, 6> starts, sizes;
-    for (auto [d, part] : llvm::enumerate(shard.parts)) {
-      IndexRange range = table.range(d, part);
-      starts.push_back(range.begin);
-      sizes.push_back(range.end - range.begin);
-    }
-    os << "device " << shard.devices.front() << '\n'
-       << numPyStr(kernels::blockOf(value, starts, sizes)) << '\n';
-  }
-}
-
 namespace {
 /// One run and what is to be done with it.
 class Runner {
@@ -108,7 +59,6 @@ private:
     return 2;
   }
   bool findTraced(RunOptions &run);
-  bool checkMemory(const Interpreter &interpreter);
   int report(RunResult result);
   bool isExpected(const RunResult &result);
   bool write(const RunResult &result);
@@ -142,45 +92,6 @@ bool Runner::findTraced(RunOptions &run) {
     }
   }
   return true;
-}
-
-/// `4G`, `512M`, or bytes.
-static std::optional<uint64_t> readBytes(StringRef text) {
-  uint64_t factor = 1;
-  for (auto [suffix, shift] :
-       {std::pair("K", 10), std::pair("M", 20), std::pair("G", 30)})
-    if (text.consume_back_insensitive(suffix)) {
-      factor = uint64_t(1) << shift;
-      break;
-    }
-  uint64_t number;
-  if (text.getAsInteger(10, number) || number > UINT64_MAX / factor)
-    return std::nullopt;
-  return number * factor;
-}
-
-bool Runner::checkMemory(const Interpreter &interpreter) {
-  uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  uint64_t most = machine / 5 * 4;
-  if (!options_.maxMemory.empty()) {
-    std::optional<uint64_t> given = readBytes(options_.maxMemory);
-    if (!given) {
-      usage("--max-memory takes bytes, or a number with K, M or G, not '" +
-            options_.maxMemory + "'");
-      return false;
-    }
-    most = *given;
-  }
-  uint64_t predicted = interpreter.predictedBytes();
-  if (predicted <= most)
-    return true;
-  usage("values would take up to " +
-        (isCounted(predicted) ? groupedDigits(predicted)
-                              : std::string("more than 2^63")) +
-        " bytes at once, and " + groupedDigits(most) +
-        " are allowed; --max-memory allows more");
-  return false;
 }
 
 //===--- Comparing and writing --------------------------------------------===//
@@ -246,9 +157,10 @@ int Runner::report(RunResult result) {
     out_ << '\n' << (traced.value ? numPyStr(traced.value) : "token") << '\n';
   }
   for (const RunError &note : result.notes)
-    printError(err_, job_, options_.checkRun ? "error" : "warning", note);
+    printRunError(err_, *job_.program, job_.input.name,
+                  options_.checkRun ? "error" : "warning", note);
   if (result.error) {
-    printError(err_, job_, "error", *result.error);
+    printRunError(err_, *job_.program, job_.input.name, "error", *result.error);
     if (options_.stats)
       printStatistics(out_, result.statistics);
     return 1;
@@ -261,9 +173,10 @@ int Runner::report(RunResult result) {
                options_.checkRun;
   for (auto [i, value] : llvm::enumerate(result.results)) {
     TypeId type = checked.resultTypes[i];
-    if (options_.devices && value && type.valid())
-      printBlocks(out_, cx_, paths_[i], type, value,
-                  job_.program->concreteMesh);
+    if (options_.devices && value && type.valid()) {
+      out_ << paths_[i] << ": " << str(cx_, type) << '\n';
+      printBlocks(out_, cx_, type, value, job_.program->concreteMesh);
+    }
     if (options_.print || !quiet)
       printValue(out_, cx_, paths_[i], type, value);
   }
@@ -292,32 +205,12 @@ int Runner::run() {
       return usage(options_.expect + ": " + llvm::toString(file.takeError()));
     expected_.emplace(std::move(*file));
   }
-  RunArrays arrays;
-  {
-    // What cannot run for want of a kernel is said before arrays are read.
-    Interpreter probe(checked, jobs_.primitives, run);
-    std::vector<RunError> missing;
-    for (const RunError &error : probe.errors())
-      if (!StringRef(error.message).starts_with("the value of "))
-        missing.push_back(error);
-    for (const RunError &error : missing)
-      printError(err_, job_, "error", error);
-    if (!missing.empty())
-      return 1;
-    if (!checkMemory(probe))
-      return 2;
-  }
-  if (failed(findArrays(checked, options_, arrays, err_)))
-    return 2;
-  run.constants = std::move(arrays.constants);
-  run.constvars = std::move(arrays.constvars);
-  Interpreter interpreter(checked, jobs_.primitives, run);
-  for (const RunError &error : interpreter.errors())
-    printError(err_, job_, "error", error);
-  if (!interpreter.errors().empty())
-    return 2;
+  PreparedRun prepared{checked, jobs_.primitives, options_, "run",
+                       job_.input.name};
+  if (int code = prepared.prepare(run, err_))
+    return code;
   paths_ = resultPaths(*job_.program);
-  return report(interpreter.run(std::move(arrays.arguments)));
+  return report(prepared.run());
 }
 
 int shardtype::runCommand(const Options &options, Streams streams) {

@@ -1,6 +1,7 @@
 // ShowCommand.cpp - `shardtype show`.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RulesFile.h"
+#include "RunProgram.h"
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Report/Picture.h"
@@ -38,6 +39,11 @@ static int printShown(const Options &options, Streams streams,
   return 0;
 }
 
+static bool givesArrays(const Options &options) {
+  return !options.inputs.empty() || !options.random.empty() ||
+         !options.fill.empty();
+}
+
 static int showType(const Options &options, Streams streams) {
   Context context;
   MeshId mesh;
@@ -63,9 +69,9 @@ static int showType(const Options &options, Streams streams) {
     return 2;
   }
   if (!options.in.empty() || !options.out.empty() || !options.choose.empty() ||
-      !options.config.empty()) {
-    streams.err << "shardtype show: --in, --out, --choose and --config are for "
-                   "PROGRAM:VALUE; a type says all by itself\n";
+      !options.config.empty() || givesArrays(options)) {
+    streams.err << "shardtype show: --in, --out, --choose, --config and arrays "
+                   "are for PROGRAM:VALUE; a type says all by itself\n";
     return 2;
   }
   return printShown(options, streams, context, *type);
@@ -75,6 +81,7 @@ namespace {
 /// A value of a program and the names it might have gone by.
 struct FoundValue {
   TypeId type;   // Invalid: no such value, or one without a type.
+  Atom atom;     // Of the jaxpr around the regions.
   TypeId inside; // Of a value in a region: its own; `type` is what it is of.
   std::vector<std::string> names;
 };
@@ -91,21 +98,22 @@ static void findInRegions(const CheckedProgram &checked, const VarNames &names,
   for (const Instance::Held &held : checked.instances[around.index()].bodies) {
     const Eqn &eqn = program.eqn(held.eqn);
     const Jaxpr &body = program.jaxpr(held.body);
-    auto look = [&](Atom inner, TypeId outer) {
+    auto look = [&](Atom inner, Atom outer) {
       if (inner.isLiteral())
         return;
       std::string name = names.name(inner.var());
       found.names.push_back(name);
       if (name != value || found.type.valid())
         return;
-      found.type = outer;
+      found.type = checked.type(around, outer);
+      found.atom = outer;
       found.inside = checked.type(held.instance, inner);
     };
     if (program.name(eqn) == "shard_map") {
       for (unsigned i = 0; i < body.numInputs && i < eqn.numOperands; ++i)
-        look(body.input(i), checked.type(around, program.operandsOf(eqn)[i]));
+        look(body.input(i), program.operandsOf(eqn)[i]);
       for (unsigned i = 0; i < body.outs.size() && i < eqn.numResults; ++i)
-        look(body.outs[i], checked.type(around, program.result(eqn, i)));
+        look(body.outs[i], program.result(eqn, i));
     }
     findInRegions(checked, names, value, held.instance, seen, found);
   }
@@ -116,25 +124,67 @@ static FoundValue findValue(const CheckedProgram &checked, StringRef value) {
   const Program &program = *checked.program;
   VarNames names(program);
   FoundValue found;
-  auto look = [&](const std::string &name, TypeId type) {
-    if (name == value && !found.type.valid())
+  auto look = [&](const std::string &name, TypeId type, Atom atom) {
+    if (name == value && !found.type.valid()) {
       found.type = type;
+      found.atom = atom;
+    }
     found.names.push_back(name);
   };
   auto name = [&](VarId var) { return names.name(var); };
-  for (auto [path, type] :
-       llvm::zip(argumentPaths(program, name), checked.argumentTypes))
-    look(path, type);
-  for (auto [path, type] : llvm::zip(resultPaths(program), checked.resultTypes))
-    look(path, type);
   const Instance &entry = checked.instances[checked.entryInstance.index()];
   const Jaxpr &jaxpr = program.jaxpr(entry.jaxpr);
+  for (auto [i, path] : llvm::enumerate(argumentPaths(program, name)))
+    look(path, checked.argumentTypes[i], jaxpr.input(i));
+  for (auto [i, path] : llvm::enumerate(resultPaths(program)))
+    look(path, checked.resultTypes[i], jaxpr.outs[i]);
   for (uint32_t i = 0; i < jaxpr.numVars; ++i)
-    look(names.name(jaxpr.var(i)), entry.types[i]);
+    look(names.name(jaxpr.var(i)), entry.types[i], jaxpr.var(i));
   llvm::DenseSet<InstanceId> seen;
   if (!found.type.valid())
     findInRegions(checked, names, value, checked.entryInstance, seen, found);
   return found;
+}
+
+/// Runs the program for the blocks of one value; the exit code.
+static int showNumbers(const Options &options, Streams streams,
+                       const CheckedProgram &checked,
+                       const PrimitiveSet &primitives, const FoundValue &found,
+                       StringRef path, StringRef value) {
+  const Context &cx = checked.program->context();
+  if (found.atom.isLiteral()) {
+    streams.err << "shardtype show: '" << value << "' is a literal\n";
+    return 2;
+  }
+  if (!cx.type(found.type).sharding.unreduced.empty())
+    streams.out
+        << "\nPartial sums are not computed apart: these are the sums.\n";
+  RunOptions run;
+  run.traced.push_back(found.atom.var());
+  PreparedRun prepared(checked, primitives, options, "show", path);
+  if (int code = prepared.prepare(run, streams.err))
+    return code;
+  auto print = [&](const Tensor &array) {
+    streams.out << '\n';
+    printBlocks(streams.out, cx, found.type, array,
+                checked.program->concreteMesh);
+    return 0;
+  };
+  const Jaxpr &entry = checked.program->jaxpr(checked.program->entry.jaxpr);
+  for (auto [i, argument] : llvm::enumerate(prepared.arguments()))
+    if (entry.input(i) == found.atom.var())
+      return print(argument);
+  RunResult result = prepared.run();
+  if (result.traced.empty()) {
+    if (result.error)
+      printRunError(streams.err, *checked.program, path, "error",
+                    *result.error);
+    else
+      streams.err << "shardtype show: the run does not come to '" << value
+                  << "'\n";
+    return 1;
+  }
+  return print(result.traced.front().value);
 }
 
 /// What kept a program from being checked; exit 2.
@@ -192,6 +242,9 @@ static int showValue(const Options &options, Streams streams, StringRef path,
   }
   int code = printShown(options, streams, context, found.type,
                         program->concreteMesh, found.inside);
+  if (code == 0 && givesArrays(options) && checked.ok())
+    return showNumbers(options, streams, checked, primitives, found, path,
+                       value);
   if (code == 0 && !checked.ok()) {
     streams.err
         << "shardtype show: the program has errors (`shardtype check`); "
@@ -209,6 +262,10 @@ int shardtype::showCommand(const Options &options, Streams streams) {
   }
   // A file's name decides, for a path in it may look like anything.
   auto [path, value] = StringRef(options.value).rsplit(':');
+  if (givesArrays(options) && options.format == OutputFormat::Json) {
+    streams.err << "shardtype show: numbers are printed as text\n";
+    return 2;
+  }
   if (!value.empty() && path == "-" && options.config == "-") {
     streams.err << "shardtype show: standard input (-) can be read only once\n";
     return 2;
