@@ -208,7 +208,28 @@ static FailureOr<Shape> reducePrecisionShape(TypingContext &cx) {
 }
 
 static LogicalResult convertEval(EvalContext &cx) {
-  return eval::give(cx, kernels::convert(cx.take(0), cx.resultDType()));
+  DType from = cx.operand(0).dtype(), to = cx.resultDType();
+  Tensor x = cx.take(0);
+  // JAX on CPU rounds numbers of 64 bits twice on their way to small floats,
+  // and takes the largest number of f4_e2m1fn for an infinity (spec 09, 4).
+  if (cx.options().jaxNumbers) {
+    bool wide = from == DType::F64 || from == DType::I64 || from == DType::U64;
+    if (wide && to == DType::BF16)
+      x = kernels::convert(x, DType::F32);
+    if (from == DType::F4E2M1FN && isInteger(to)) {
+      x = kernels::convert(x, DType::F32);
+      Tensor most = Tensor::scalar<float>(DType::F32, 6);
+      Tensor infinite = kernels::binary(
+          kernels::BinaryOp::Mul, x,
+          Tensor::scalar<float>(DType::F32,
+                                std::numeric_limits<float>::infinity()));
+      Tensor isMost =
+          kernels::compare(kernels::CompareOp::Ge,
+                           kernels::unary(kernels::UnaryOp::Abs, x), most);
+      x = kernels::selectN(isMost, {&x, &infinite});
+    }
+  }
+  return eval::give(cx, kernels::convert(x, to));
 }
 static LogicalResult bitcastEval(EvalContext &cx) {
   return eval::give(

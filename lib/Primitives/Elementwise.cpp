@@ -100,6 +100,31 @@ static LogicalResult roundEval(EvalContext &cx) {
                 : eval::unary<UnaryOp::RoundAway>(cx);
 }
 
+/// exp(x ln 2), with the product rounded in the type, where JAX's numbers are
+/// asked for (spec 09, 3).
+static LogicalResult exp2Eval(EvalContext &cx) {
+  DType dtype = cx.operand(0).dtype();
+  if (!cx.options().jaxNumbers || !isFloat(dtype))
+    return eval::unary<UnaryOp::Exp2>(cx);
+  constexpr double ln2 = 0.693147180559945309417232121458176568;
+  Tensor factor =
+      kernels::convert(Tensor::scalar<double>(DType::F64, ln2), dtype);
+  Tensor x = kernels::binary(kernels::BinaryOp::Mul, cx.take(0), factor);
+  return eval::give(
+      cx, eval::flushed(cx, kernels::unary(UnaryOp::Exp, std::move(x))));
+}
+/// Whose pole at -0 is that at +0 where JAX's numbers are asked for.
+static LogicalResult digammaEval(EvalContext &cx) {
+  if (!cx.options().jaxNumbers)
+    return eval::unary<UnaryOp::Digamma>(cx);
+  // A sum with +0 makes +0 of -0 and changes nothing else.
+  Tensor x = cx.take(0), zero = Tensor::zeros(x.dtype(), {});
+  return eval::give(
+      cx, kernels::unary(UnaryOp::Digamma,
+                         kernels::binary(kernels::BinaryOp::Add, std::move(x),
+                                         std::move(zero))));
+}
+
 /// A row of the common form: unary/shape.1, unary/dtype.1, unary/sharding.1.
 /// integer_pow/unreduced.1 is in its own.
 template <typename P = NoParams>
@@ -144,12 +169,12 @@ static const Primitive Rows[] = {
                 reduction::linearRefused, Linear),
     unary<Accuracy>("cos", eval::unary<UnaryOp::Cos>, dtypeOf<Inexact>),
     unary("cosh", eval::unary<UnaryOp::Cosh>, dtypeOf<Inexact>),
-    unary("digamma", eval::unary<UnaryOp::Digamma>, dtypeOf<Floats>),
+    unary("digamma", digammaEval, dtypeOf<Floats>),
     unary("erf", eval::unary<UnaryOp::Erf>, dtypeOf<Floats>),
     unary("erf_inv", eval::unary<UnaryOp::ErfInv>, dtypeOf<Floats>),
     unary<Accuracy>("erfc", eval::unary<UnaryOp::Erfc>, dtypeOf<Floats>),
     unary<Accuracy>("exp", eval::unary<UnaryOp::Exp>, dtypeOf<Inexact>),
-    unary<Accuracy>("exp2", eval::unary<UnaryOp::Exp2>, dtypeOf<Inexact>),
+    unary<Accuracy>("exp2", exp2Eval, dtypeOf<Inexact>),
     unary<Accuracy>("expm1", eval::unary<UnaryOp::Expm1>, dtypeOf<Inexact>),
     unary("floor", eval::unary<UnaryOp::Floor>, dtypeOf<Floats>),
     unary("imag", imagEval, realOf<Complexes>, reduction::linearRefused,

@@ -213,6 +213,19 @@ static LogicalResult mulEval(EvalContext &cx) {
       cx, eval::flushed(cx, kernels::binary(BinaryOp::Mul, std::move(lhs),
                                             std::move(rhs))));
 }
+/// JAX on CPU multiplies by the reciprocal of a single number (spec 09, 2.5).
+static LogicalResult divEval(EvalContext &cx) {
+  DType dtype = cx.operand(1).dtype();
+  bool one = cx.operand(1).size() == 1 && cx.operand(0).size() != 1;
+  bool isOf = dtype == DType::F32 || dtype == DType::F64 || dtype == DType::F16;
+  if (!cx.options().jaxNumbers || !one || !isOf)
+    return eval::binary<BinaryOp::Div>(cx);
+  Tensor inverse = kernels::integerPow(eval::flushed(cx, cx.take(1)), -1);
+  return eval::give(
+      cx, eval::flushed(cx, kernels::binary(BinaryOp::Mul,
+                                            eval::flushed(cx, cx.take(0)),
+                                            std::move(inverse))));
+}
 static LogicalResult powEval(EvalContext &cx) {
   if (isInteger(cx.operand(1).dtype()))
     return eval::give(cx, kernels::powInteger(cx.operand(0), cx.operand(1)));
@@ -270,7 +283,7 @@ static const Primitive Rows[] = {
     row("sub", eval::binary<BinaryOp::Sub>, dtypesOf<Numbers>, subReduction,
         {Linearity::Jointly, 2}, runs::sumsOfOneShape),
     row<Mul>("mul", mulEval, mulDType, mulReduction, {Linearity::EachOf, 2}),
-    row("div", eval::binary<BinaryOp::Div>, dtypesOf<Numbers>, divReduction,
+    row("div", divEval, dtypesOf<Numbers>, divReduction,
         {Linearity::EachOf, 1}),
     row("rem", eval::binary<BinaryOp::Rem>, dtypesOf<Ints | Floats>),
     row("max", eval::binary<BinaryOp::Max>, dtypesOf<Any>),

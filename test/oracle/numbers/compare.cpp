@@ -152,6 +152,9 @@ bool Comparison::run(StringRef name, StringRef text,
   Interpreter plain(checked, rows_, options);
   options.eval.flushDenormals = true;
   Interpreter flushing(checked, rows_, options);
+  options.eval.flushDenormals = false;
+  options.eval.jaxNumbers = true;
+  Interpreter departing(checked, rows_, options);
   for (auto [index, c] : llvm::enumerate(cases)) {
     std::vector<Tensor> arguments, results;
     if (c.arguments.size() != checked.argumentTypes.size() ||
@@ -167,7 +170,9 @@ bool Comparison::run(StringRef name, StringRef text,
     NumberRule exact;
     exact.exact = true;
     bool equal = true; // Bit for bit, whatever the rule asks for.
-    Interpreter &interpreter = c.tag == "flush" ? flushing : plain;
+    Interpreter &interpreter = c.tag == "flush" ? flushing
+                               : c.tag == "jax" ? departing
+                                                : plain;
     std::string trouble;
     if (!interpreter.errors().empty()) {
       trouble = "no kernel";
