@@ -14,12 +14,8 @@ template <typename T> static void choleskyOne(const T *from, T *to, int n) {
   Columns<T> a(n, n, from);
   int info = 0, lead = a.lead();
   SHARDTYPE_LAPACK(T, potrf)("L", &n, a.data.data(), &lead, &info, 1);
-  for (int j = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i)
-      if (i < j)
-        a(i, j) = 0;
-      else if (info != 0)
-        a(i, j) = notANumber<T>();
+  if (info != 0)
+    fillWith(a.data, notANumber<T>());
   a.store(to);
 }
 

@@ -180,9 +180,11 @@ kernels::TopK kernels::topK(const Tensor &operand, unsigned axis, int64_t k,
   int64_t row = 0;
   rows.each([&](int64_t base) {
     lists.clear();
-    appendKeys(operand, rows, base, Order::Total, lists);
+    bool largest = extreme == Extreme::Largest;
+    appendKeys(operand, rows, base, largest ? Order::Total : Order::Sort,
+               lists);
     Keys &keys = lists.front();
-    if (extreme == Extreme::Largest)
+    if (largest)
       for (uint64_t &key : keys)
         key = ~key;
     for (size_t i = 0; i < order.size(); ++i)

@@ -41,6 +41,18 @@ std::optional<double> eval::real(EvalContext &cx, StringRef key) {
   return end != text.c_str() ? std::optional(number) : std::nullopt;
 }
 
+/// Of an integer its low 64 bits, of a float what is before the point.
+static uint64_t integerOf(EvalContext &cx, const Value &value, double number) {
+  uint64_t large;
+  if (value.kind == Value::Int)
+    return static_cast<uint64_t>(value.integer);
+  if (value.kind == Value::BigInt &&
+      !cx.program().context().str(value.text).getAsInteger(10, large))
+    return large;
+  bool fits = number >= -0x1p63 && number < 0x1p63; // Not NaN.
+  return fits ? static_cast<uint64_t>(static_cast<int64_t>(number)) : 0;
+}
+
 Tensor eval::scalarParam(EvalContext &cx, StringRef key, DType dtype) {
   const Value *value = cx.param(key);
   std::optional<double> number = real(cx, key);
@@ -53,8 +65,7 @@ Tensor eval::scalarParam(EvalContext &cx, StringRef key, DType dtype) {
     if constexpr (std::is_same_v<T, bool>)
       to = *number != 0;
     else if constexpr (isIntElement<T>)
-      to = value->kind == Value::Int ? T(value->integer)
-                                     : T(static_cast<int64_t>(*number));
+      to = T(integerOf(cx, *value, *number));
     else if constexpr (isComplexElement<T>)
       to = T(static_cast<typename T::value_type>(*number));
     else

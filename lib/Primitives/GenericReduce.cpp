@@ -75,6 +75,14 @@ static LogicalResult checkInitDTypes(TypingContext &cx) {
   return success();
 }
 
+/// The function takes a current and another value of each operand.
+static void typeBodyOfHalves(TypingContext &cx) {
+  SmallVector<DType, 4> inputs;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    inputs.push_back(cx.operand(i % (cx.numOperands() / 2)).dtype);
+  typeScalarBodies(cx, {"jaxpr"}, inputs);
+}
+
 static LogicalResult reduceShardings(TypingContext &cx,
                                      ArrayRef<ResultPart> parts,
                                      SmallVectorImpl<Sharding> &out) {
@@ -139,6 +147,7 @@ static LogicalResult typeReduce(TypingContext &cx) {
   }
   if (failed(checkInitDTypes(cx))) // reduce_generic/dtype.1
     return failure();
+  typeBodyOfHalves(cx);
   return finishResults(
       cx, parts,
       [&](auto &shardings) { return reduceShardings(cx, parts, shardings); },
@@ -194,6 +203,7 @@ static LogicalResult typeReduceWindow(TypingContext &cx) {
                  "operands that are unreduced or reduced")
           .mark(i)
           .fixOperand(i, withoutSets(cx.sharding(i)));
+  typeBodyOfHalves(cx);
   SmallVector<TypeId, 4> types;
   for (unsigned i = 0; i < half; ++i) {
     FailureOr<TypeId> type = cx.makeType(*shape, cx.operand(i).dtype, sharding);
@@ -233,6 +243,8 @@ static FailureOr<Shape> selectScatterShape(TypingContext &cx) {
     for (int64_t size : *list)
       if (size < 0)
         return indexError(cx, "a window or stride is below 0");
+  DType dtype = cx.operand(0).dtype;
+  typeScalarBodies(cx, {"select_jaxpr", "scatter_jaxpr"}, {dtype, dtype});
   return cx.operand(0).shape;
 }
 static DimMap selectScatterDims(TypingContext &cx) {
@@ -247,8 +259,18 @@ static DimMap selectScatterDims(TypingContext &cx) {
 
 //===--- Evaluation -------------------------------------------------------===//
 
-/// A reduction is one window over all of the dims that go.
+/// Initial values do not enter.
+static Task passOperands(EvalContext &cx) {
+  for (unsigned i = 0; i < cx.numResults(); ++i)
+    cx.setResult(i, cx.take(i));
+  co_return success();
+}
+
+/// A reduction is one window over all of the dims that go; if none do, nothing
+/// is reduced.
 static Task reduceEval(EvalContext &cx) {
+  if (cx.params<Reduce>().dimensions.empty())
+    return passOperands(cx);
   WindowAxes axes(cx.operand(0).rank());
   for (int64_t d : cx.params<Reduce>().dimensions)
     axes[d].size = cx.operand(0).dim(d);

@@ -5,8 +5,11 @@
 // was made for. A class with a rule here is typed again for other operands; of
 // the others only the recorded types are known.
 #include "Families.h"
+#include "shardtype/Kernels/Sort.h"
+#include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Helpers.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
+#include "llvm/ADT/Twine.h"
 
 using namespace shardtype;
 
@@ -121,6 +124,53 @@ static LogicalResult nonzero(TypingContext &cx) {
   return success();
 }
 
+//===--- Evaluation -------------------------------------------------------===//
+
+/// One sorted row for each batch entry, and its queries.
+static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
+  int64_t batchDims = 0, dimension = 0;
+  StringRef side;
+  const Program &program = cx.program();
+  if (const Value *v = structField(program, prim, "batch_dims"))
+    readParam(program, *v, batchDims);
+  if (const Value *v = structField(program, prim, "dimension"))
+    readParam(program, *v, dimension);
+  if (const Value *v = structField(program, prim, "side"))
+    readParam(program, *v, side);
+  const Tensor &sorted = cx.operand(0), &query = cx.operand(1);
+  if (batchDims < 0 || dimension != batchDims ||
+      sorted.rank() != batchDims + 1 || query.rank() < batchDims ||
+      cx.resultDType() != DType::I32 || sorted.dtype() != query.dtype())
+    return cx.fail("SearchSorted has no kernel for these dims and dtypes");
+  int64_t length = sorted.dim(dimension);
+  int64_t rows = length == 0 ? 0 : sorted.size() / length;
+  if (rows == 0) {
+    cx.setResult(0, Tensor::zeros(DType::I32, cx.resultShape()));
+    return success();
+  }
+  int64_t queries = query.size() / rows;
+  Tensor result = cx.makeResult();
+  Tensor keys = sorted.reshaped({rows, length});
+  Tensor wanted = query.reshaped({rows, queries});
+  for (int64_t r = 0; r < rows; ++r) {
+    Tensor places =
+        kernels::searchSorted(keys.entry(r), wanted.entry(r), side == "right");
+    llvm::copy(places.as<int32_t>(),
+               result.fill<int32_t>().begin() + r * queries);
+  }
+  cx.setResult(0, std::move(result));
+  return success();
+}
+
+static LogicalResult hiCallEval(EvalContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  StringRef name = prim.text.valid() ? cx.program().context().str(prim.text)
+                                     : StringRef("call_hi_primitive");
+  if (prim.kind == Value::HiPrim && name == "SearchSorted")
+    return searchSortedEval(cx, prim);
+  return cx.fail("'" + name + "' has no kernel");
+}
+
 //===--- The row ----------------------------------------------------------===//
 
 /// hi_call/type.1
@@ -143,6 +193,7 @@ static const Primitive Rows[] = {
      .dims = NoRule{NoRule::NotImplemented, "each class has its own"},
      .linearity = {},
      .open = OpenRule::Opaque,
-     .type = Custom{hiCallTypes}}};
+     .type = Custom{hiCallTypes},
+     .eval = hiCallEval}};
 
 ArrayRef<Primitive> shardtype::hiPrims() { return Rows; }

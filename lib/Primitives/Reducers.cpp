@@ -85,6 +85,49 @@ void shardtype::setElement(Tensor &x, int64_t position, const Tensor &scalar) {
   std::memcpy(x.mutableData() + position * bytes, scalar.data(), bytes);
 }
 
+//===--- Types ------------------------------------------------------------===//
+
+/// The body, and whether it has to be run.
+static std::optional<std::pair<JaxprId, bool>>
+scalarBody(TypingContext &cx, StringRef key, size_t inputs) {
+  const Program &program = cx.program();
+  ValueId id = program.param(cx.paramsId(), key);
+  if (!id.valid() || program.value(id).kind != Value::Jaxpr)
+    return std::nullopt;
+  JaxprId body(static_cast<uint32_t>(program.value(id).integer));
+  if (program.jaxpr(body).numInputs != inputs)
+    return std::nullopt;
+  bool known = inputs == 2 &&
+               (combinationOf(program, body) || selectionOf(program, body));
+  return std::pair(body, !known);
+}
+
+void shardtype::typeScalarBodies(TypingContext &cx, ArrayRef<StringRef> keys,
+                                 ArrayRef<DType> inputs) {
+  SmallVector<JaxprId, 2> bodies;
+  bool run = false;
+  for (StringRef key : keys)
+    if (auto body = scalarBody(cx, key, inputs.size())) {
+      bodies.push_back(body->first);
+      run |= body->second;
+    }
+  if (!run)
+    return;
+  std::vector<Typed> args;
+  for (DType dtype : inputs) {
+    Type scalar = cx.operand(0);
+    scalar.shape.clear();
+    scalar.dtype = dtype;
+    scalar.weak = false;
+    scalar.sharding = {};
+    scalar.manual = {};
+    scalar.memory = MemorySpace::Device;
+    args.push_back({cx.context().intern(scalar)});
+  }
+  for (JaxprId body : bodies)
+    cx.host().typeBody(body, args, MeshId());
+}
+
 //===--- Evaluations ------------------------------------------------------===//
 
 /// Are there constants beside the jaxpr?

@@ -7,6 +7,7 @@
 #include "shardtype/Kernels/Combination.h"
 #include "shardtype/Kernels/Window.h"
 #include "shardtype/Rules/Eval.h"
+#include "shardtype/Rules/TypingContext.h"
 
 namespace shardtype {
 
@@ -17,6 +18,11 @@ std::optional<kernels::Combination> combinationOf(const Program &program,
                                                   JaxprId body);
 std::optional<kernels::Select> selectionOf(const Program &program,
                                            JaxprId body);
+
+/// Types bodies of scalars, so that they can be run, unless kernels know all of
+/// them. JAX's rules do not look at them.
+void typeScalarBodies(TypingContext &cx, ArrayRef<StringRef> keys,
+                      ArrayRef<DType> inputs);
 
 using WindowAxes = SmallVector<kernels::WindowAxis, 4>;
 

@@ -144,7 +144,9 @@ static FailureOr<DType> scatterDType(TypingContext &cx) {
                    " and " + cx.arg(cx.operandId(2)))
         .mark(0)
         .mark(2);
-  return cx.operand(0).dtype;
+  DType dtype = cx.operand(0).dtype;
+  typeScalarBodies(cx, {"update_jaxpr"}, {dtype, dtype});
+  return dtype;
 }
 
 //===--- Dims -------------------------------------------------------------===//
@@ -362,19 +364,24 @@ static kernels::ScatterNumbers numbersOf(EvalContext &cx) {
           d.indicesBatching};
 }
 
+static LogicalResult scatterBy(EvalContext &cx, kernels::Combination how) {
+  cx.setResult(0, kernels::scatter(cx.take(0), cx.operand(1), cx.operand(2),
+                                   numbersOf(cx), eval::outOfBounds(cx), how));
+  return success();
+}
+
 template <kernels::Combination How>
 static LogicalResult scatterEval(EvalContext &cx) {
-  cx.setResult(0, kernels::scatter(cx.take(0), cx.operand(1), cx.operand(2),
-                                   numbersOf(cx), eval::outOfBounds(cx), How));
-  return success();
+  return scatterBy(cx, How);
 }
 
 /// With a function of its own (scatter_apply), once for each update.
 static Task scatterBodyEval(EvalContext &cx) {
   std::optional<JaxprId> body = bodyParam(cx, "update_jaxpr");
-  if (!body) {
-    co_return scatterEval<kernels::Combination::Set>(cx);
-  }
+  if (!body)
+    co_return scatterBy(cx, kernels::Combination::Set);
+  if (auto known = combinationOf(cx.program(), *body))
+    co_return scatterBy(cx, *known);
   std::vector<std::pair<int64_t, int64_t>> pairs;
   kernels::scatterPairs(
       cx.operand(0).shape(), cx.operand(1), cx.operand(2).shape(),

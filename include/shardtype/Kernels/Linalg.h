@@ -17,7 +17,8 @@ bool haveLapack();
 
 using Tensors = std::vector<Tensor>;
 
-/// The lower factor; NaN where the matrix is not positive definite. Reads the
+/// The lower factor, with the operand's elements above the diagonal, as JAX
+/// leaves them; all NaN where the matrix is not positive definite. Reads the
 /// lower triangle only.
 Tensor cholesky(const Tensor &a);
 /// Packed factors, row swaps (i32, from 0), and the permutation they make.

@@ -19,8 +19,8 @@ enum class Extreme : uint8_t { Largest, Least };
 struct TopK {
   Tensor values, indices; // Indices are i32.
 };
-/// The first `k` elements along `axis` in total order (+NaN is the largest);
-/// of equal ones the first.
+/// The first `k` elements along `axis`: the largest in total order (+NaN, then
+/// infinity), or the least as `sort` has them. Of equal ones the first.
 TopK topK(const Tensor &operand, unsigned axis, int64_t k, Extreme extreme);
 
 /// For each element of `query` how many elements of the ascending 1-d `sorted`

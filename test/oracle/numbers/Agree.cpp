@@ -21,6 +21,10 @@ std::optional<NumberRule> oracle::parseNumberRule(StringRef text) {
       (words[i] == "any" ? rule.any : rule.exact) = true;
       continue;
     }
+    if (words[i] == "columns" || words[i] == "size") {
+      (words[i] == "columns" ? rule.columns : rule.sizes) = true;
+      continue;
+    }
     double number;
     if (i + 1 == words.size() || words[i + 1].getAsDouble(number))
       return std::nullopt;
@@ -179,6 +183,64 @@ std::string compare(ArrayRef<T> ours, ArrayRef<T> jax, const NumberRule &rule) {
 
 } // namespace
 
+/// Each column times the unit factor that brings it nearest to the other's.
+template <typename T>
+static void alignColumns(Tensor &ours, const Tensor &jax) {
+  int64_t columns = ours.shape().back(), rows = ours.dim(ours.rank() - 2);
+  int64_t size = rows * columns;
+  ArrayRef<T> other = jax.as<T>();
+  MutableArrayRef<T> own = ours.fill<T>();
+  for (int64_t base = 0; size > 0 && base < ours.size(); base += size)
+    for (int64_t j = base; j < base + columns; ++j) {
+      C128 product = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        product += C128(other[j + i * columns]) *
+                   std::conj(C128(own[j + i * columns]));
+      if (!(std::abs(product) > 0))
+        continue;
+      product /= std::abs(product);
+      for (int64_t i = 0; i < rows; ++i) {
+        C128 turned = C128(own[j + i * columns]) * product;
+        if constexpr (isComplexElement<T>)
+          own[j + i * columns] = T(turned);
+        else
+          own[j + i * columns] = static_cast<T>(turned.real());
+      }
+    }
+}
+
+/// What the rule does not look at is made equal.
+static Tensor adjusted(const Tensor &x, const Tensor &jax,
+                       const NumberRule &rule) {
+  Tensor result = x;
+  result.makeUnique();
+  auto adjust = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (rule.columns)
+      alignColumns<T>(result, jax);
+    if (rule.sizes)
+      for (T &value : result.fill<T>())
+        value = std::abs(value);
+  };
+  switch (x.dtype()) {
+  case DType::F32:
+    adjust(ElementTag<float>());
+    break;
+  case DType::F64:
+    adjust(ElementTag<double>());
+    break;
+  case DType::C64:
+    adjust(ElementTag<C64>());
+    break;
+  case DType::C128:
+    adjust(ElementTag<C128>());
+    break;
+  default:
+    break;
+  }
+  return result;
+}
+
 std::string oracle::disagreement(const Tensor &ours, const Tensor &jax,
                                  const NumberRule &rule) {
   if (!ours)
@@ -187,6 +249,12 @@ std::string oracle::disagreement(const Tensor &ours, const Tensor &jax,
     return "another dtype or shape: " + info(ours.dtype()).shortName.str();
   if (rule.any)
     return "";
+  if (rule.columns || rule.sizes) {
+    NumberRule rest = rule;
+    rest.columns = rest.sizes = false;
+    return disagreement(adjusted(ours, jax, rule), adjusted(jax, jax, rule),
+                        rest);
+  }
   if (isKey(jax.dtype())) {
     bool equal = std::memcmp(ours.data(), jax.data(), jax.bytes()) == 0;
     return equal ? "" : "other keys";

@@ -13,6 +13,8 @@ namespace shardtype::oracle {
 struct NumberRule {
   double ulps = 0, absolute = 0, relative = 0;
   bool exact = false, any = false;
+  /// Matrices: columns up to a unit factor each; elements up to one each.
+  bool columns = false, sizes = false;
 };
 /// Nothing: the text is no rule.
 std::optional<NumberRule> parseNumberRule(StringRef text);
