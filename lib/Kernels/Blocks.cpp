@@ -13,19 +13,12 @@ struct Loop {
 };
 } // namespace
 
-template <typename T>
-static void copyRows(T *to, const T *from, ArrayRef<Loop> loops) {
-  const Loop &row = loops.back();
-  ArrayRef<Loop> outer = loops.drop_back();
+/// Calls `body` where each index of the loops begins.
+template <typename T, typename Body>
+static void walk(T *to, const T *from, ArrayRef<Loop> outer, Body body) {
   SmallVector<int64_t, 6> index(outer.size());
   while (true) {
-    if (row.to == 1 && row.from == 1)
-      std::memcpy(to, from, static_cast<size_t>(row.size) * sizeof(T));
-    else if (row.to == 1 && row.from == 0)
-      std::fill_n(to, row.size, *from);
-    else
-      for (int64_t i = 0; i < row.size; ++i)
-        to[i * row.to] = from[i * row.from];
+    body(to, from);
     size_t dim = outer.size();
     for (; dim > 0; --dim) {
       const Loop &loop = outer[dim - 1];
@@ -40,6 +33,48 @@ static void copyRows(T *to, const T *from, ArrayRef<Loop> loops) {
     if (dim == 0)
       return;
   }
+}
+
+template <typename T> static void copyRow(T *to, const T *from, Loop row) {
+  if (row.to == 1 && row.from == 1)
+    std::memcpy(to, from, static_cast<size_t>(row.size) * sizeof(T));
+  else if (row.to == 1 && row.from == 0)
+    std::fill_n(to, row.size, *from);
+  else
+    for (int64_t i = 0; i < row.size; ++i)
+      to[i * row.to] = from[i * row.from];
+}
+
+/// Two loops, of which one goes through neighbours in `from` and the other in
+/// `to`: tile by tile, so that lines of the cache are used whole.
+template <typename T>
+static void copyPlane(T *to, const T *from, Loop a, Loop b) {
+  constexpr int64_t tile = 16;
+  for (int64_t i = 0; i < a.size; i += tile)
+    for (int64_t j = 0; j < b.size; j += tile) {
+      int64_t rows = std::min(tile, a.size - i);
+      Loop row = {std::min(tile, b.size - j), b.to, b.from};
+      for (int64_t k = i; k < i + rows; ++k)
+        copyRow(to + k * a.to + j * b.to, from + k * a.from + j * b.from, row);
+    }
+}
+
+template <typename T>
+static void copyLoops(T *to, const T *from, MutableArrayRef<Loop> loops) {
+  Loop row = loops.back();
+  MutableArrayRef<Loop> outer = loops.drop_back();
+  Loop *neighbours = llvm::find_if(
+      outer, [](const Loop &loop) { return loop.from == 1 && loop.size > 1; });
+  bool isPlane = row.to == 1 && row.from > 1 && neighbours != outer.end();
+  if (!isPlane) {
+    walk(to, from, outer,
+         [&](T *at, const T *source) { copyRow(at, source, row); });
+    return;
+  }
+  std::swap(*neighbours, outer.back()); // The order of loops is free.
+  Loop plane = outer.back();
+  walk(to, from, outer.drop_back(),
+       [&](T *at, const T *source) { copyPlane(at, source, plane, row); });
 }
 
 void kernels::copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
@@ -63,8 +98,8 @@ void kernels::copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
     loops.push_back({1, 1, 1});
   dispatchSize(itemBytes, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    copyRows(reinterpret_cast<T *>(to), reinterpret_cast<const T *>(from),
-             loops);
+    copyLoops<T>(reinterpret_cast<T *>(to), reinterpret_cast<const T *>(from),
+                 loops);
   });
 }
 

@@ -1,6 +1,7 @@
 // Random.cpp - keys and bits of threefry.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Random.h"
+#include "Vector.h"
 #include "shardtype/Kernels/Binary.h"
 #include "shardtype/Tensor/Element.h"
 #include <bit>
@@ -128,12 +129,19 @@ Tensor kernels::foldIn(const Tensor &keys, const Tensor &data) {
 
 template <typename T>
 static void fillPartitionable(Words key, MutableArrayRef<T> out) {
-  for (auto [i, word] : llvm::enumerate(out)) {
-    Words hash = threefry(key, wordsOf(i));
-    if constexpr (sizeof(T) == 8)
-      word = uint64_t(hash.high) << 32 | hash.low;
-    else
-      word = static_cast<T>(hash.high ^ hash.low);
+  constexpr size_t chunk = 256; // Divides 2^32, so low words do not overflow.
+  const uint32_t words[2] = {key.high, key.low};
+  uint32_t first[chunk], second[chunk];
+  for (size_t begin = 0; begin < out.size(); begin += chunk) {
+    size_t count = std::min(chunk, out.size() - begin);
+    Words at = wordsOf(begin);
+    vectors().threefry(first, second, words, at.high, at.low,
+                       static_cast<int64_t>(count));
+    for (size_t i = 0; i < count; ++i)
+      if constexpr (sizeof(T) == 8)
+        out[begin + i] = uint64_t(first[i]) << 32 | second[i];
+      else
+        out[begin + i] = static_cast<T>(first[i] ^ second[i]);
   }
 }
 

@@ -3,7 +3,7 @@
 #include "VectorLoops.inc"
 
 const VectorSet shardtype::kernels::BaselineVectors = {
-    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16};
+    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16, threefryBlocks};
 
 const VectorSet &shardtype::kernels::vectors() {
 #if defined(SHARDTYPE_HAVE_AVX2)

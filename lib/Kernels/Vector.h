@@ -36,6 +36,10 @@ struct VectorSet {
   /// bf16 to and from f32, each rounding once.
   void (*fromBF16)(float *to, const uint16_t *from, int64_t n);
   void (*toBF16)(uint16_t *to, const float *from, int64_t n);
+  /// Both words of threefry's blocks {high, low + i} under a key; low + n does
+  /// not overflow.
+  void (*threefry)(uint32_t *first, uint32_t *second, const uint32_t key[2],
+                   uint32_t high, uint32_t low, int64_t n);
 };
 
 extern const VectorSet BaselineVectors, Avx2Vectors;

@@ -3,4 +3,4 @@
 #include "VectorLoops.inc"
 
 const VectorSet shardtype::kernels::Avx2Vectors = {
-    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16};
+    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16, threefryBlocks};

@@ -77,6 +77,34 @@ TEST_CASE("long arrays go through chunks and vector loops alike") {
   }
 }
 
+TEST_CASE("transposes go through tiles of every shape") {
+  for (auto [rows, columns] :
+       {std::pair<int64_t, int64_t>{1, 5}, {16, 16}, {17, 33}, {50, 3}}) {
+    Tensor x = iota(DType::I32, {rows * columns * 2}, 0);
+    Tensor turned = transpose(x.reshaped({rows, 2, columns}), {2, 1, 0});
+    ArrayRef<int32_t> to = turned.as<int32_t>();
+    bool right = true;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t k = 0; k < 2; ++k)
+        for (int64_t c = 0; c < columns; ++c)
+          right &= to[static_cast<size_t>((c * 2 + k) * rows + r)] ==
+                   (r * 2 + k) * columns + c;
+    CHECK(right);
+  }
+}
+
+TEST_CASE("bits of many numbers are those of one at a time") {
+  Tensor key = keysOfSeeds(Tensor::scalar<int32_t>(DType::I32, 7));
+  Words words = key.as<Words>()[0];
+  Tensor bits = randomBits(key, 32, {700}, true);
+  bool right = true;
+  for (uint32_t i = 0; i < 700; ++i) {
+    Words hash = threefry(words, {0, i});
+    right &= bits.as<uint32_t>()[i] == (hash.high ^ hash.low);
+  }
+  CHECK(right);
+}
+
 TEST_CASE("denormals are kept, or flushed where that is asked for") {
   Tensor tiny = f32({1e-40f, -1e-40f, 1e-30f});
   Tensor ones = f32({1, 1, 1});
