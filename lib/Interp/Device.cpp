@@ -168,7 +168,7 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
   }
   uint64_t begin = run_.options().statistics ? now() : 0;
   EvalContext cx(step.equation, *this, run_.options().eval, operands,
-                 step.lastUses, values, frame.control);
+                 step.lastUses, values, frame.control, varying);
   if (llvm::failed(step.equation.primitive->eval.kernel()(cx))) {
     fail(cx);
     return false;
@@ -187,14 +187,17 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
 
 void Device::startTask(BodyFrame &frame, const Step &step) {
   SmallVector<Datum *, 6> operands;
-  for (Place place : step.operands)
+  AxisSet varying = frame.control;
+  for (Place place : step.operands) {
     operands.push_back(
         place.isConstant()
             ? const_cast<Datum *>(&frame.plan->constants[place.index()])
             : &frame.slots[place.index()]);
+    varying |= operands.back()->varying;
+  }
   frame.suspended = std::make_unique<Suspended>(
       step.equation, *this, run_.options().eval, std::move(operands),
-      step.lastUses, step.results.size(), frame.control);
+      step.lastUses, step.results.size(), frame.control, varying);
   frame.suspended->task =
       step.equation.primitive->eval.suspending()(frame.suspended->cx);
 }

@@ -26,9 +26,11 @@ class Run;
 struct Suspended {
   Suspended(const EvalContext::Equation &equation, EvalHost &host,
             const EvalOptions &options, SmallVector<Datum *, 6> operandSlots,
-            uint64_t lastUses, unsigned numResults, AxisSet control)
+            uint64_t lastUses, unsigned numResults, AxisSet control,
+            AxisSet varying)
       : operands(std::move(operandSlots)), results(numResults),
-        cx(equation, host, options, operands, lastUses, results, control) {}
+        cx(equation, host, options, operands, lastUses, results, control,
+           varying) {}
   SmallVector<Datum *, 6> operands;
   std::vector<Datum> results;
   EvalContext cx;

@@ -6,7 +6,9 @@
 using namespace shardtype;
 using namespace shardtype::kernels;
 
-bool kernels::haveLapack() { return SHARDTYPE_BLAS(dgetrf_) != nullptr; }
+bool kernels::haveLapack() {
+  return static_cast<bool>(SHARDTYPE_BLAS(dgetrf_));
+}
 
 //===--- cholesky ---------------------------------------------------------===//
 

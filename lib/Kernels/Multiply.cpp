@@ -25,11 +25,11 @@ struct Sizes {
 template <typename T>
 static bool gemm(const Sizes &s, const T *a, const T *b, T *c) {
   const T one = 1, zero = 0;
-  auto call = [&](auto *function, auto scale, auto keep) {
+  auto call = [&](auto function, auto scale, auto keep) {
     if (function)
       function(CblasRowMajor, s.a, s.b, s.m, s.n, s.k, scale, a, s.lda, b,
                s.ldb, keep, c, s.ldc);
-    return function != nullptr;
+    return static_cast<bool>(function);
   };
   if constexpr (std::is_same_v<T, float>)
     return call(SHARDTYPE_BLAS(cblas_sgemm), one, zero);
@@ -46,10 +46,10 @@ template <typename T>
 static bool gemv(CBLAS_TRANSPOSE t, int m, int n, const T *a, int lda,
                  const T *x, int incx, T *y) {
   const T one = 1, zero = 0;
-  auto call = [&](auto *function, auto scale, auto keep) {
+  auto call = [&](auto function, auto scale, auto keep) {
     if (function)
       function(CblasRowMajor, t, m, n, scale, a, lda, x, incx, keep, y, 1);
-    return function != nullptr;
+    return static_cast<bool>(function);
   };
   if constexpr (std::is_same_v<T, float>)
     return call(SHARDTYPE_BLAS(cblas_sgemv), one, zero);

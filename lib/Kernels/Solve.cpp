@@ -24,7 +24,7 @@ struct TrsmArguments {
 template <typename T>
 static void trsm(const TrsmArguments &s, const T *a, T *b) {
   const T one = 1;
-  auto call = [&](auto *function, auto scale) {
+  auto call = [&](auto function, auto scale) {
     function(CblasRowMajor, s.side, s.part, s.op, s.diagonal, s.m, s.n, scale,
              a, s.leadA, b, s.n);
   };

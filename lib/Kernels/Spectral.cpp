@@ -137,7 +137,7 @@ static bool eighOne(Columns<T> &a, RealPart<T> *values, bool lower) {
     if constexpr (isComplexScalar<T>) {
       std::vector<RealPart<T>> real(reals);
       int rsize = query ? -1 : static_cast<int>(reals);
-      auto call = [&](auto *heevd) {
+      auto call = [&](auto heevd) {
         heevd("V", part, &n, a.data.data(), &lead, values, work, size,
               real.data(), &rsize, iwork.data(), ilen, &info, 1, 1);
       };
@@ -146,7 +146,7 @@ static bool eighOne(Columns<T> &a, RealPart<T> *values, bool lower) {
       else
         call(SHARDTYPE_BLAS(zheevd_));
     } else {
-      auto call = [&](auto *syevd) {
+      auto call = [&](auto syevd) {
         syevd("V", part, &n, a.data.data(), &lead, values, work, size,
               iwork.data(), ilen, &info, 1, 1);
       };
@@ -227,7 +227,7 @@ static bool eigReal(Columns<R> &a, EigParts<R> &out, const char *jobLeft,
   int n = a.rows, lead = a.lead(), info = 0;
   std::vector<R> real(n), imaginary(n);
   Columns<R> left(n, n), right(n, n);
-  auto call = [&](auto *geev, R *work, int *size) {
+  auto call = [&](auto geev, R *work, int *size) {
     geev(jobLeft, jobRight, &n, a.data.data(), &lead, real.data(),
          imaginary.data(), left.data.data(), &lead, right.data.data(), &lead,
          work, size, &info, 1, 1);
@@ -250,7 +250,7 @@ static bool eigComplex(Columns<T> &a, EigParts<T> &out, const char *jobLeft,
                        const char *jobRight) {
   int n = a.rows, lead = a.lead(), info = 0;
   std::vector<RealPart<T>> real(2 * static_cast<size_t>(n));
-  auto call = [&](auto *geev, T *work, int *size) {
+  auto call = [&](auto geev, T *work, int *size) {
     geev(jobLeft, jobRight, &n, a.data.data(), &lead, out.values.data(),
          out.left.data.data(), &lead, out.right.data.data(), &lead, work, size,
          real.data(), &info, 1, 1);
@@ -316,7 +316,7 @@ static bool schurOne(Columns<T> &a, Columns<T> &vectors, bool wanted) {
   std::vector<RealPart<T>> real(n), imaginary(n);
   std::vector<T> values(n);
   withWork<T>([&](T *work, int *size) {
-    auto *gees = SHARDTYPE_LAPACK(T, gees);
+    auto gees = SHARDTYPE_LAPACK(T, gees);
     if constexpr (isComplexScalar<T>)
       gees(job, "N", nullptr, &n, a.data.data(), &lead, &sorted, values.data(),
            vectors.data.data(), &lead, work, size, real.data(), flags.data(),

@@ -432,6 +432,28 @@ TEST_CASE("what does not vary is computed once") {
   }
 }
 
+/// A row that suspends, and leaves it open what its result varies over.
+static Task lateEval(EvalContext &cx) {
+  cx.setResult(0, cx.take(0));
+  co_return success();
+}
+static const Primitive LateRows[] = {testRow<lateEval>("late"),
+                                     testRow<countEval>("count_it")};
+
+TEST_CASE("what suspends varies over what its operands do") {
+  Running program(onSix(R"(c:f32[512]. let
+          d:f32[512] = late c
+          e:f32[512] = count_it d
+        in (e,))",
+                        "f32[3072]", "f32[3072]", "P(('i', 'j'))"),
+                  LateRows);
+  calls = 0;
+  Tensor input = counting(DType::F32, {3072});
+  Tensor result = program.values({input})[0];
+  CHECK(calls == 6);
+  CHECK(result.as<float>() == input.as<float>());
+}
+
 TEST_CASE("copies that a spec takes to be equal are compared") {
   std::string body = R"(c:f32[2]. let
           d:f32[2] = psum[axes=('j',) axis_index_groups=None] c

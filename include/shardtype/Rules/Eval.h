@@ -177,10 +177,10 @@ public:
   EvalContext(const Equation &equation, EvalHost &host,
               const EvalOptions &options, ArrayRef<Datum *> operands,
               uint64_t lastUses, MutableArrayRef<Datum> results,
-              AxisSet control)
+              AxisSet control, AxisSet varying)
       : equation_(&equation), host_(&host), options_(&options),
         operands_(operands), lastUses_(lastUses), results_(results),
-        control_(control) {}
+        control_(control), varying_(varying) {}
 
   StringRef name() const { return equation_->primitive->info.name; }
   const Program &program() const { return *equation_->program; }
@@ -232,10 +232,12 @@ public:
     return Tensor::uninitialised(resultDType(i), resultShape(i));
   }
 
+  /// A result that may vary over what any operand does.
   void setResult(unsigned i, Tensor value) {
     results_[i].tensor = std::move(value);
+    results_[i].varying = varying_;
   }
-  /// With what it varies over; plain results vary over what operands do.
+  /// One that says itself what it varies over.
   void setDatum(unsigned i, Datum value) { results_[i] = std::move(value); }
   void setResults(std::vector<Datum> values);
   /// The axes that what decided to run this equation varies over.
@@ -270,7 +272,7 @@ private:
   ArrayRef<Datum *> operands_;
   uint64_t lastUses_;
   MutableArrayRef<Datum> results_;
-  AxisSet control_;
+  AxisSet control_, varying_; // `varying_`: over what operands do.
   std::string message_;
 };
 
