@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Reduce.h"
 #include "Steps.h"
+#include "Vector.h"
 #include "shardtype/Kernels/Convert.h"
 
 using namespace shardtype;
@@ -38,6 +39,43 @@ static Pass passFor(ArrayRef<int64_t> shape, ArrayRef<bool> reduced,
   return pass;
 }
 
+/// Is the order free, and is there a loop for several instruction sets?
+template <ReduceOp Op, typename T>
+static constexpr bool isVectorExtreme =
+    (Op == ReduceOp::Max || Op == ReduceOp::Min) &&
+    (std::is_same_v<T, float> || std::is_same_v<T, double>);
+
+/// `into[i]` combined with `from[i]`.
+template <ReduceOp Op, typename T>
+static void combineRow(T *into, const T *from, int64_t n) {
+  if constexpr (isVectorExtreme<Op, T>) {
+    const VectorLoops<T> &loops = vectorLoops<T>();
+    (Op == ReduceOp::Max ? loops.binMax : loops.binMin)(into, into, from, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      into[i] = combine<Op>(into[i], from[i]);
+  }
+}
+
+/// `sum` combined with all of a run, from left to right.
+template <ReduceOp Op, typename T>
+static T combineRun(T sum, const T *from, int64_t n) {
+  if constexpr (isVectorExtreme<Op, T>) {
+    constexpr int64_t lanes = 64;
+    if (n >= 2 * lanes) { // Many extremes at once, then theirs.
+      T best[lanes];
+      std::copy_n(from, lanes, best);
+      for (from += lanes, n -= lanes; n >= lanes; from += lanes, n -= lanes)
+        combineRow<Op>(best, from, lanes);
+      for (T each : best)
+        sum = combine<Op>(sum, each);
+    }
+  }
+  for (int64_t i = 0; i < n; ++i)
+    sum = combine<Op>(sum, from[i]);
+  return sum;
+}
+
 /// Elements are taken in row-major order, so each window's are as well.
 template <ReduceOp Op, typename T>
 static void runPass(const Tensor &x, const Pass &pass, Tensor &to) {
@@ -56,15 +94,13 @@ static void runPass(const Tensor &x, const Pass &pass, Tensor &to) {
       at += (index[d] + pass.front[d]) / pass.window[d] * strides[d];
     T *row = out + at;
     if (window == 1 && pass.outShape[last] == length) {
-      for (int64_t i = 0; i < length; ++i)
-        row[i] = combine<Op>(row[i], in[i]);
+      combineRow<Op>(row, in, length);
     } else {
       int64_t end = window - pass.front[last];
       for (int64_t i = 0; i < length; ++row, end += window) {
-        T sum = *row;
-        for (int64_t stop = std::min(end, length); i < stop; ++i)
-          sum = combine<Op>(sum, in[i]);
-        *row = sum;
+        int64_t count = std::min(end, length) - i;
+        *row = combineRun<Op>(*row, in + i, count);
+        i += count;
       }
     }
     in += length;

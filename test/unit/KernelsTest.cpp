@@ -105,6 +105,23 @@ TEST_CASE("bits of many numbers are those of one at a time") {
   CHECK(right);
 }
 
+TEST_CASE("extremes of long rows are those of short ones") {
+  // 300 elements along the last dim, with the extreme in each place; and NaN.
+  for (int64_t place : {0, 63, 64, 150, 255, 256, 299}) {
+    Tensor x = Tensor::zeros(DType::F32, {2, 300});
+    x.fill<float>()[static_cast<size_t>(300 + place)] = 5;
+    CHECK(reduce(ReduceOp::Max, x, {1}).as<float>() == ArrayRef<float>({0, 5}));
+    CHECK(reduce(ReduceOp::Max, transpose(x, {1, 0}), {0}).as<float>() ==
+          ArrayRef<float>({0, 5}));
+    CHECK(reduce(ReduceOp::Min, unary(UnaryOp::Neg, x), {1}).as<float>() ==
+          ArrayRef<float>({0, -5}));
+    x.fill<float>()[static_cast<size_t>(place)] = NAN;
+    Tensor most = reduce(ReduceOp::Max, x, {1});
+    CHECK(std::isnan(most.as<float>()[0]));
+    CHECK(most.as<float>()[1] == 5);
+  }
+}
+
 TEST_CASE("denormals are kept, or flushed where that is asked for") {
   Tensor tiny = f32({1e-40f, -1e-40f, 1e-30f});
   Tensor ones = f32({1, 1, 1});
