@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import gc
 import re
+import sys
 import types
 
 import jax
@@ -377,6 +378,61 @@ def test_replacements_are_undone(fn):
     assert jax.sharding.get_abstract_mesh().empty
     with pytest.raises(Exception, match="mesh"):
         jax.jit(lambda x: reshard(x, P("a")))(jnp.ones((8, 4)))
+
+
+def left_behind():
+    """Everything of shardtype's that a module or a class of JAX's or of a library's
+    holds."""
+    out = []
+    for module in list(sys.modules.values()):
+        name = getattr(module, "__name__", "")
+        if not name.startswith(("jax", "flax", "optax", "equinox")):
+            continue
+        held = list(vars(module).items())
+        held += [
+            (f"{k}.{a}", v)
+            for k, c in held if isinstance(c, type)
+            for a, v in list(vars(c).items())
+        ]  # fmt: skip
+        for key, value in held:
+            owner = type(getattr(value, "__self__", None)).__module__
+            if f"{getattr(value, '__module__', '')} {owner}".count("shardtype"):
+                out.append(f"{name}.{key}")
+    return out
+
+
+class Odd(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit, KeyboardInterrupt, Odd])
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda f: f,
+        jax.jit,
+        jax.vmap,
+        jax.checkpoint,
+        lambda f: jax.grad(lambda x: f(x).sum()),
+        lambda f: lambda x: jax.jvp(f, (x,), (x,)),
+        lambda f: lambda x: lax.scan(lambda c, v: (c, f(v)), 0.0, x),
+        lambda f: jax.shard_map(f, in_specs=P("a"), out_specs=P("a")),
+    ],
+    ids=["alone", "jit", "vmap", "remat", "grad", "jvp", "scan", "shard_map"],
+)
+def test_nothing_is_left_behind(around, error):
+    def f(x):
+        reshard(x, P(None))
+        raise error("mine")
+
+    before = snapshot()
+    assert left_behind() == []
+    wanted = shardtype.ExportError if error is SystemExit else error
+    with pytest.raises(wanted, match="mine|Axis|annot|manual|mesh"):
+        shardtype.export(around(f), X)
+    assert left_behind() == [] and snapshot() == before
+    assert jax.sharding.get_abstract_mesh().empty
+    np.testing.assert_array_equal(jax.vmap(lambda v: v * 2)(jnp.ones((2, 3))), np.full((2, 3), 2.0))
 
 
 def test_a_function_runs_as_before():
