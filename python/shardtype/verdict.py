@@ -8,7 +8,7 @@ import html
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,6 +109,7 @@ def check(
     in_specs: Any = None,
     out_specs: Any = None,
     choose: Mapping[str, Any] | None = None,
+    logical: Sequence[Sequence[Any]] | None = None,
     constraints: str | None = None,
     mode: str = "auto",
     root: str | os.PathLike[str] | None = None,
@@ -128,7 +129,9 @@ def check(
     that they carry, else they are replicated. `out_specs`: a dict from paths of
     results (`result/0`) to specs that they must have.
 
-    `choose`, `constraints` are as on the command line of the program; `mode` and
+    `logical` are rules from logical names, which specs may use, to mesh axes:
+    [("batch", "data"), ("embed", None), ("mlp", ["model", "seq"])]; the first that fits
+    wins. `choose`, `constraints` are as on the command line of the program; `mode` and
     `root` as in `export`. `program` is the path of the shardtype program.
 
         def test_step_is_well_typed():
@@ -142,7 +145,10 @@ def check(
 
     executable = runner.verified(runner.find(program))
     abstract = specs.to_mesh(mesh)
-    wanted = argument_specs(fn, args, kwargs, in_specs, abstract)
+    rules = _rules(logical)
+    wanted = argument_specs(
+        fn, args, kwargs, in_specs, abstract, {str(name) for name, _ in rules}
+    )
     native = {"in_specs": in_specs} if mode == "native" else {}
     sizes = {} if mode == "plain" else {"mesh": abstract}
     exported = export(fn, *args, mode=mode, root=root, **sizes, **native, **kwargs)
@@ -150,6 +156,8 @@ def check(
         "mesh": specs.mesh_text(abstract),
         "in": positional(wanted, exported.data["entry"]["arg_paths"]),
     }
+    if rules:
+        config["logical"] = rules
     if out_specs is not None:
         _check_mapping("out_specs", out_specs, "result")
         config["out"] = {
@@ -195,6 +203,17 @@ def argument_specs(
 def positional(wanted: dict[str, Any], arguments: list[str]) -> list[str]:
     """Specs in the order of the program's arguments (static ones are not there)."""
     return [specs.spec_text(wanted.get(path)) for path in arguments]
+
+
+def _rules(logical: Sequence[Sequence[Any]] | None) -> list[list[Any]]:
+    """Rules as the program reads them, which says more of what is wrong with one."""
+    out = []
+    for rule in logical or ():
+        if isinstance(rule, str) or not isinstance(rule, Sequence) or len(rule) != 2:
+            raise ExportError(f"logical has the rule {rule!r}: write ('batch', 'data')")
+        axes = rule[1]
+        out.append([rule[0], list(axes) if isinstance(axes, (tuple, list)) else axes])
+    return out
 
 
 def _check_mapping(name: str, value: Any, key: str) -> None:

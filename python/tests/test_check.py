@@ -307,6 +307,23 @@ def test_logical_names(run, tmp_path):
 
 
 @needs_program
+def test_logical_names_in_python():
+    w = jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    rules = [("embed", ("data", "model")), ("mlp", "data"), ("seq", None)]
+    given = {"mesh": "data=2,model=2", "logical": rules}
+    report = shardtype.check(jnp.tanh, w, in_specs=[P("embed", "seq")], **given)
+    assert report.types["result"] == "f32[8@(data,model),8]" and report.findings == []
+    # Case C51: a rule whose axis is taken.
+    report = shardtype.check(jnp.tanh, w, in_specs=[P("embed", "mlp")], **given)
+    [warning] = report.warnings
+    assert report.ok and warning.code == "logical-axis-conflict"
+    assert "the rule of 'mlp' for dim 1 wants axis 'data', which another dim has" in str(warning)
+    for bad, message in (([("embed",)], "write \\('batch', 'data'\\)"), ([("a", 3)], "is a rule")):
+        with pytest.raises(shardtype.ExportError, match=message):
+            shardtype.check(jnp.tanh, w, mesh="data=2", logical=bad)
+
+
+@needs_program
 @pytest.mark.parametrize(
     ("args", "message"),
     [
