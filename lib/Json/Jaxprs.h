@@ -6,6 +6,7 @@
 #include "Stream.h"
 #include "Values.h"
 #include "shardtype/IR/Primitive.h"
+#include <map>
 
 namespace shardtype::json {
 
@@ -45,7 +46,9 @@ private:
   Tables &tables_;
   uint32_t maxDense_, first_ = 0;
   std::vector<uint32_t> dense_; // By number, for numbers that are not huge.
-  llvm::DenseMap<int64_t, uint32_t> sparse_;
+  // A DenseMap keeps two numbers for itself, and a hash map can be made slow by
+  // the numbers of a hostile file.
+  std::map<int64_t, uint32_t> sparse_;
   // Whether variables are numbered as a writer would number them. If not, and
   // while each number is given once, `ids_` has those of all variables.
   uint32_t nextUsual_ = 0;

@@ -216,6 +216,26 @@ TEST_CASE("numbers of variables may be large and far apart") {
   CHECK(reading.program->jaxprs[0].outs[0].var() == VarId(2));
 }
 
+TEST_CASE("every number up to the largest may be that of a variable") {
+  for (StringRef id : {"9223372036854775807", "9223372036854775806",
+                       "9223372036854775805", "4294967294", "4294967293"}) {
+    INFO(id.str());
+    std::string text =
+        small({{"invars", "\"invars\":[[" + id.str() + ",0],[7,0]],"},
+               {"in", "[" + id.str() + ",7]"}});
+    Context cx;
+    Reading reading = read(cx, text);
+    INFO(reading.error());
+    REQUIRE(reading.program);
+    CHECK(reading.program->operandsOf(EqnId(0))[0].var() == VarId(0));
+    CHECK(survives(text));
+    // Nowhere bound.
+    CHECK(errorOf(small({{"in", "[" + id.str() + ",7]"}})) ==
+          "jaxpr-scope /jaxprs/0/eqns/0/in/0: variable '" + id.str() +
+              "' is not defined here");
+  }
+}
+
 TEST_CASE("objects with many keys") {
   std::string fields = "\"k0\":0";
   for (unsigned i = 1; i < 20000; ++i)
