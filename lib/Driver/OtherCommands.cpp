@@ -4,6 +4,7 @@
 #include "shardtype/Json/Json.h"
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Report/Explain.h"
+#include "shardtype/Types/Text.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace shardtype;
@@ -19,6 +20,8 @@ public:
 private:
   bool add(StringRef path);
   void write(const Program &program);
+  std::string textOf(const Program &program);
+  bool isReadAlike(const Program &program, StringRef text);
   int fail(const std::string &message) {
     streams_.err << "shardtype convert: " << message << '\n';
     return 2;
@@ -34,17 +37,40 @@ private:
 };
 } // namespace
 
+/// Does a reader of the text find the mesh that the program is on?
+bool Conversion::isReadAlike(const Program &program, StringRef text) {
+  DiagnosticList errors;
+  std::optional<Program> again =
+      loadProgram(context_, text, "", primitives_, errors, limitsOf(options_));
+  auto meshOf = [](const Program &p) { return p.jaxpr(p.entry.jaxpr).mesh; };
+  return again && context_.forTypes(meshOf(*again)) ==
+                      context_.forTypes(meshOf(program));
+}
+
+/// JAX prints the mesh only where an equation names one. Where that does not
+/// tell a reader which it was, a line in front does.
+std::string Conversion::textOf(const Program &program) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  PrintOptions print;
+  print.source = options_.source;
+  printProgram(os, program, nullptr, print);
+  const Mesh &mesh =
+      context_.meshOrEmpty(program.jaxpr(program.entry.jaxpr).mesh);
+  if (mesh.empty() || isReadAlike(program, text))
+    return text;
+  return "#! mesh " + shortMesh(context_, mesh) + "\n" + text;
+}
+
 void Conversion::write(const Program &program) {
   llvm::raw_string_ostream os(bytes_);
   if (count_++ && options_.to == "text")
     os << "# -----\n";
   (program.fromText ? anyText_ : anyJson_) = true;
-  PrintOptions print;
-  print.source = options_.source;
   if (options_.to == "json")
     writeJson(os, program);
   else
-    printProgram(os, program, nullptr, print);
+    os << textOf(program);
   os << '\n';
 }
 
