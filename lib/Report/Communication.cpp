@@ -72,6 +72,7 @@ private:
   bool typesOf(InstanceId id, const Eqn &eqn, SmallVectorImpl<TypeId> &operands,
                SmallVectorImpl<TypeId> &results) const;
   MeshId meshOf(InstanceId id, ArrayRef<TypeId> results) const;
+  bool mayImply(InstanceId id, const Eqn &eqn, bool isRegion) const;
 
   const CheckedProgram &checked_;
   const Program &program_;
@@ -243,6 +244,45 @@ bool Accountant::listBodies(InstanceId id, EqnId eqnId,
   return any;
 }
 
+/// Could values move for this equation although it names no collective? Not if
+/// what it takes is whole, or everything that it takes and gives lies alike. A
+/// region reshards only what Auto axes shard.
+bool Accountant::mayImply(InstanceId id, const Eqn &eqn, bool isRegion) const {
+  AxisSet autos, wide;
+  const Mesh &mesh = context_.meshOrEmpty(instance(id).mesh);
+  for (unsigned axis = 0; axis < mesh.rank(); ++axis)
+    if (mesh.axes[axis].size > 1) {
+      wide.insert(axis);
+      if (mesh.axes[axis].type == AxisType::Auto)
+        autos.insert(axis);
+    }
+  SmallVector<TypeId, 8> operands, results;
+  typesOf(id, eqn, operands, results);
+  auto isArray = [&](TypeId type) {
+    return type.valid() && context_.type(type).isArray() &&
+           context_.type(type).rank() > 0;
+  };
+  if (!autos.empty())
+    return llvm::any_of(operands, isArray);
+  const Type *first = nullptr;
+  bool sharded = false, alike = true;
+  for (ArrayRef<TypeId> list : {ArrayRef(operands), ArrayRef(results)})
+    for (TypeId found : list) {
+      bool isResult = list.data() == results.data();
+      if (!isArray(found)) {
+        alike &= !isResult; // A sum over all dims.
+        continue;
+      }
+      const Type &type = context_.type(found);
+      AxisSet axes = type.sharding.axes() | type.sharding.unreduced;
+      sharded |= !isResult && axes.intersects(wide);
+      alike &= !first ||
+               (first->sharding == type.sharding && first->shape == type.shape);
+      first = first ? first : &type;
+    }
+  return sharded && !alike && !isRegion;
+}
+
 /// True if something is listed in it.
 bool Accountant::list(InstanceId id, const std::string &prefix) {
   if (!seen_.insert(id).second)
@@ -251,10 +291,6 @@ bool Accountant::list(InstanceId id, const std::string &prefix) {
   const Jaxpr &jaxpr = program_.jaxpr(here.jaxpr);
   size_t before = account_.collectives.size();
   bool any = false;
-  bool mayImply = llvm::any_of(
-      context_.meshOrEmpty(here.mesh).axes, [](const MeshAxis &axis) {
-        return axis.type != AxisType::Manual && axis.size > 1;
-      });
   SmallVector<EqnId, 8> held = holders(here);
   auto next = held.begin();
   for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
@@ -262,7 +298,9 @@ bool Accountant::list(InstanceId id, const std::string &prefix) {
     const Primitive *row = rowOf(program_.eqn(eqnId));
     bool holds = next != held.end() && *next == eqnId;
     bool communicates = row && row->communication;
-    account_.implies |= mayImply && !holds && !communicates;
+    bool isRegion = program_.name(program_.eqn(eqnId)) == "shard_map";
+    if (!communicates && (!holds || isRegion))
+      account_.implying += mayImply(id, program_.eqn(eqnId), isRegion);
     if (!holds && !communicates)
       continue;
     std::string path = prefix + "eqns/" + std::to_string(i);

@@ -94,7 +94,8 @@ void shardtype::writeCommunicationJson(OStream &json,
       json.attribute("reshards_from_auto_axes", account.undecided);
       json.attribute("without_types", account.untyped);
       json.attribute("derivatives", account.derives);
-      json.attribute("implied_by_shardings", account.implies);
+      json.attribute("implied_by_shardings", account.implying > 0);
+      json.attribute("equations_that_may_imply", account.implying);
     });
     writeDiagnostics(json, checked, options.sources);
   });

@@ -150,8 +150,10 @@ void CommunicationReport::notes(raw_ostream &os) {
   if (account_.derives)
     os << "  not listed: backward passes and tangents, which are not made "
           "yet\n";
-  if (account_.implies)
-    os << "  not listed: what shardings of other operations imply\n";
+  if (account_.implying)
+    os << "  not counted yet: collectives that Auto axes or the shardings of "
+          "operands imply; "
+       << plural(account_.implying, "equation") << " could imply some\n";
 }
 
 void CommunicationReport::print() {

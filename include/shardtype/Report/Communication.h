@@ -57,8 +57,10 @@ struct CommunicationAccount {
   std::vector<Around> undecidedRuns;
   uint64_t undecided = 0; // Reshards of values sharded over Auto axes.
   uint64_t untyped = 0;   // Collectives whose types are not known.
-  bool implies = false;   // Some axis is not Manual where operations run.
-  bool derives = false;   // Derivatives stand for equations not there yet.
+  /// Equations that could imply a collective: their operands are sharded, or
+  /// Auto axes are around them that no type tells of.
+  uint64_t implying = 0;
+  bool derives = false; // Derivatives stand for equations not there yet.
 };
 
 /// Linear in the equations of all instances; a body that is called from several
