@@ -123,16 +123,17 @@ bool Run::staysTyped(StringRef bytes) {
 }
 
 int Run::fixAll() {
+  jobs_.chooseFirstFixes();
   const Job &job = jobs_.all.front();
   if (job.usable() && isOutputAnInput(jobs_.options) && job.program->fromText) {
     jobs_.streams.err << "shardtype: -o '" << jobs_.options.output
                       << "' is the text that is read; --fix-all writes JSON\n";
     return 2;
   }
-  if (jobs_.exitCode() == 2) {
+  if (!job.usable() || jobs_.exitCode() == 2) {
     jobs_.reportText(job, jobs_.streams.err);
     jobs_.streams.err << "shardtype: nothing was written\n";
-    return 2;
+    return jobs_.exitCode();
   }
   if (unfixed(job.checked->diagnostics)) {
     jobs_.reportText(job, jobs_.streams.err);

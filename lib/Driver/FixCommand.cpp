@@ -191,11 +191,12 @@ int shardtype::fixCommand(const Options &options, Streams streams) {
   if (!jobs.prepare())
     return 2;
   jobs.settle();
+  jobs.chooseFirstFixes();
   const Job &job = jobs.all.front();
-  if (jobs.exitCode() == 2) {
+  if (!job.usable() || jobs.exitCode() == 2) {
     jobs.reportText(job, streams.err);
     jobs.fail("nothing was written");
-    return 2;
+    return jobs.exitCode();
   }
   return SourceFixer(*job.checked, *jobs.report(job).sources, options, streams)
       .run();

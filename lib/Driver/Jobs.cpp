@@ -15,18 +15,27 @@ bool Jobs::fail(StringRef message) {
   return false;
 }
 
-/// A spec asked for that the program cannot have: what it leaves undecided is
-/// checked all the same, but the option is wrong.
+/// A spec asked for that names an axis which the mesh does not have: the option
+/// is wrong. Other specs that a value cannot have (an axis twice, a dim that
+/// does not divide) are errors of the program that was asked for.
 static bool isAboutAskedSpec(const Diagnostic &d) {
   return d.level == Level::Error && !d.eqn.valid() &&
-         d.code != diag::ArgumentUntyped && d.code != diag::OutMismatch &&
-         d.code != diag::LogicalConflict &&
+         d.code == diag::SpecUnknownAxis &&
          (StringRef(d.path).starts_with("arguments/") ||
           StringRef(d.path).starts_with("results/"));
 }
 
+/// Input that can be read, and is a program that JAX would refuse.
+static bool isRefused(const DiagnosticList &errors) {
+  return !errors.empty() && llvm::all_of(errors.all(), [](const Diagnostic &d) {
+    return d.level != Level::Error || d.code == diag::CapturedValue;
+  });
+}
+
 int Job::exitCode() const {
-  if (!usable() || llvm::any_of(checked->diagnostics.all(), isAboutAskedSpec))
+  if (!usable())
+    return isRefused(inputErrors) ? 1 : 2;
+  if (llvm::any_of(checked->diagnostics.all(), isAboutAskedSpec))
     return 2;
   return checked->ok() ? 0 : 1;
 }
@@ -101,6 +110,48 @@ void Jobs::settle() {
       continue;
     splitUsageErrors(*job.checked, job.inputErrors);
     applyLevels(job.checked->diagnostics, *job.program, levels);
+  }
+}
+
+/// The first fix, and those that go with it, of errors that none is assumed of.
+static std::vector<Choice> firstFixes(const CheckedProgram &checked) {
+  Context &cx = checked.program->context();
+  std::vector<Choice> choices;
+  for (const Diagnostic &d : checked.diagnostics.all()) {
+    bool assumed =
+        llvm::any_of(d.fixes, [](const Fix &fix) { return fix.assumed; });
+    if (d.level != Level::Error || !d.eqn.valid() || assumed || d.fixes.empty())
+      continue;
+    unsigned group = d.fixes.front().group;
+    for (const Fix &fix : d.fixes) {
+      bool taken = &fix == &d.fixes.front() || (group && fix.group == group);
+      if (!taken || !fix.type.valid() || fix.spec.empty() ||
+          fix.bodyResult >= 0 || !cx.type(fix.type).isArray())
+        continue;
+      choices.push_back({d.path, fix.operand,
+                         toSpec(cx, cx.type(fix.type).sharding), "",
+                         "the first fix of"});
+    }
+  }
+  return choices;
+}
+
+void Jobs::chooseFirstFixes() {
+  constexpr unsigned MaxRounds = 16; // Each may bring other errors to light.
+  Job &job = all.front();
+  CheckOptions chosen = check;
+  for (unsigned round = 0; round < MaxRounds && job.usable(); ++round) {
+    std::vector<Choice> choices = firstFixes(*job.checked);
+    if (choices.empty())
+      return;
+    llvm::append_range(chosen.choices, choices);
+    CheckedProgram checked = shardtype::check(*job.program, primitives, chosen);
+    DiagnosticList refused;
+    splitUsageErrors(checked, refused);
+    if (refused.hasErrors())
+      return; // A choice that leaves an error: the finding stays as it was.
+    applyLevels(checked.diagnostics, *job.program, levels);
+    job.checked = std::move(checked);
   }
 }
 

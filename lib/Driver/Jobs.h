@@ -29,6 +29,9 @@ public:
   /// Parts findings about options from the others and gives those the levels
   /// asked for.
   void settle();
+  /// After `settle`: where checking goes on with something else than a fix (the
+  /// sound result of what JAX merely has no rule for), the first fix is taken.
+  void chooseFirstFixes();
   int exitCode() const; // The worst.
 
   ReportOptions report(const Job &job);

@@ -57,7 +57,10 @@ static Grid chooseGrid(const ShardTable &table) {
     grid.refused = "not drawn: " + std::to_string(cut.size()) + " dims are cut";
   else if (table.numBlocks > MaxBoxes)
     grid.refused =
-        "not drawn: there are " + groupedDigits(table.numBlocks) + " blocks";
+        table.numBlocks == std::numeric_limits<int64_t>::max() // Too many.
+            ? "not drawn: there are more blocks than can be counted"
+            : "not drawn: there are " + groupedDigits(table.numBlocks) +
+                  " blocks";
   else if (table.blocks.size() < static_cast<size_t>(table.numBlocks))
     grid.refused = "not drawn: the mesh is too large";
   if (!grid.refused.empty() || cut.empty())

@@ -81,8 +81,12 @@ class Check:
             print(f"note: {note}", file=sys.stderr)
         config = dict(self._config)
         config["mesh"] = self.mesh
-        config["in"] = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
-        return self._check(exported, config)
+        given = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
+        if "in" in self._config:
+            config["in"] = given
+            return self._check(exported, config, [])
+        # The report then says where they are from.
+        return self._check(exported, config, [o for spec in given for o in ("--in", spec)])
 
     def _logical(self) -> set[str]:
         """The names that the config's rules know; the program reads the rules."""
@@ -101,13 +105,17 @@ class Check:
         pairs += [specs.split_in(text) for text in self._options.specs or ()]
         return pairs or None
 
-    def _check(self, exported: Exported, config: JsonObject) -> int:
+    def _check(self, exported: Exported, config: JsonObject, given: list[str]) -> int:
         name = verdict.file_name(exported)
         with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
             exported.save(os.path.join(folder, name))
-            with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
+            # It has the name of the user's file, for the report says it.
+            file = os.path.basename(self._options.config or "config")
+            file = f"config-{file}" if file == name else file
+            with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
                 json.dump(config, f)
-            call = ["check", name, "--config", "config", "--source-root", self._options.root]
+            root = self._options.root
+            call = ["check", name, "--config", file, "--source-root", root, *given]
             code, out, error = program.run(self._program, call + self._handed_on(), folder)
         self._out.write(out)
         self._out.flush()

@@ -245,9 +245,10 @@ def run_checker(
     source_root = os.path.abspath(os.fspath(root) if root is not None else os.getcwd())
     with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
         exported.save(os.path.join(folder, name))
-        with open(os.path.join(folder, "config"), "w", encoding="utf-8") as f:
+        # Findings say where a spec is from, by the name of this file.
+        with open(os.path.join(folder, "shardtype.check"), "w", encoding="utf-8") as f:
             json.dump(config, f)
-        call = ["check", name, "--config", "config", "--source-root", source_root]
+        call = ["check", name, "--config", "shardtype.check", "--source-root", source_root]
         code, data, error = program.run(executable, [*call, "--format", "json"], folder)
         if code == 2:
             words = _refusal(data) or error.strip() or "no reason was given"

@@ -278,6 +278,7 @@ def test_the_command(run):
     assert code == 0 and err == ""
     assert out.startswith("ok  layer.json: 2 equations, mesh data=4, model=2")
     code, out, err = run(*LAYER, "--in", "x=P(data,model)", "--in", "w=P(model,None)")
+    assert "is the argument x, P('data', 'model') from --in" in out
     assert code == 1 and "--> net.py:7:9 in layer" in out and "h = x @ w" in out
     code, out, err = run(*LAYER, "--format", "json", "--in", "x=P(data)")
     assert code == 0 and json.loads(out)["results"][0]["type"] == "f32[8@data,8]"

@@ -23,7 +23,7 @@ HEAD = """
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import PartitionSpec as P, reshard
+from jax.sharding import PartitionSpec as P, auto_axes, reshard
 
 """
 ROWS, COLUMNS, BOTH = P("data", None), P(None, "data"), P("data", "model")
@@ -84,6 +84,22 @@ CASES = {
     "concatenate": ("jnp.concatenate([x, y + 1])", (f32(8, 8), f32(8, 8)), (COLUMNS, P(None, "model")),
                     None),
     "stack": ("jnp.stack([x, y])", (f32(8, 8), f32(8, 8)), (ROWS, COLUMNS), None),
+    "index in a region": ("auto_axes(lambda x: x.at[y].get(mode='clip'),"
+                          " out_sharding=P('data', None), axes='data')(x)",
+                          (f32(16, 8), i32(8)), (P("data", None), P()),
+                          "auto_axes(lambda x: x.at[reshard(y, P(None,))].get(mode='clip'),"
+                          " out_sharding=P('data', None), axes='data')(x)"),
+    "brackets in a region": ("auto_axes(lambda x: x[y], out_sharding=P('data', None),"
+                             " axes='data')(x)",
+                             (f32(16, 8), i32(8)), (P("data", None), P("data")),
+                             "auto_axes(lambda x: x[reshard(y, P(None,))],"
+                             " out_sharding=P('data', None), axes='data')(x)"),
+    "take in a region": ("auto_axes(lambda x: jnp.take(x, y, axis=0),"
+                         " out_sharding=P('data', None), axes='data')(x)",
+                         (f32(16, 8), i32(8)), (P("data", None), P()), None),
+    "products in a region": ("auto_axes(lambda x: x * y + y, out_sharding=P('data', None),"
+                             " axes='data')(x)",
+                             (f32(16, 8), f32(16, 8)), (P("data", None), P()), None),
     "index": ("x[y]", (f32(16, 8), i32(8)), (P("data", None), P()), None),
     "reshape": ("x.reshape(4, 2, 8)", (f32(8, 8),), (P(("model", "data"), None),), None),
     "jnp.reshape": ("jnp.reshape(x, (64,))", (f32(8, 8),), (P(None, "data"),), None),
