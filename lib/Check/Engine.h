@@ -157,7 +157,8 @@ private:
                    MutableArrayRef<Typed> operands);
   void unknownResults(const Eqn &eqn, MeshId mesh,
                       MutableArrayRef<Val> results);
-  void nameAxisMode(TypingContext &cx, Diagnostic &d);
+  void nameAxisMode(TypingContext &cx, const Eqn &eqn,
+                    ArrayRef<Typed> operands);
   uint32_t resultFlags(TypingContext &cx, Typed found, unsigned i);
   bool isOpenResult(OpenRule rule, const TypingContext &cx) const;
   TypeId recoveredType(TypingContext &cx, const Eqn &eqn, unsigned i,
@@ -203,6 +204,9 @@ void adaptOperands(Context &cx, const Primitive &row, MeshId mesh, bool retyped,
 
 /// The sharding that a parameter gives the result; null: none does.
 const Value *givenSharding(const Program &program, ParamsId params);
+
+/// The type with its dims whole on a mesh.
+TypeId wholeOn(Context &cx, TypeId type, MeshId mesh);
 
 /// Is there a rule that types such equations?
 bool hasRule(const Primitive *row);

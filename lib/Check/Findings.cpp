@@ -88,6 +88,21 @@ static std::string placeOf(const Program &program, StackId stack,
 
 //===--- Findings of rules ------------------------------------------------===//
 
+/// What an input of bodies is outside of them, and where that is.
+static std::pair<ActiveFrame *, Atom> outermost(const Program &program,
+                                                ActiveFrame *frame, Atom atom) {
+  for (; frame->parent && !atom.isLiteral(); frame = frame->parent) {
+    const Jaxpr &jaxpr = *frame->jaxpr;
+    uint32_t input = atom.var().raw() - jaxpr.firstVar - jaxpr.numConsts;
+    ArrayRef<Atom> operands = program.operandsOf(frame->parent->current);
+    if (input >= jaxpr.numInputs ||
+        frame->inputs.operand(input) >= operands.size())
+      break;
+    atom = operands[frame->inputs.operand(input)];
+  }
+  return {frame, atom};
+}
+
 /// Is this the body of a loop, or in one?
 static bool isRepeated(const ActiveFrame &frame) {
   for (const ActiveFrame *at = &frame; at; at = at->parent)
@@ -125,6 +140,10 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
       allMended = false;
       continue;
     }
+    if (d.code == diag::TangentSharding)
+      out_.basis = Basis::Guess;
+    if (d.code == diag::CapturedValue && !d.marks.empty())
+      d.message = formatDiag(d.code, {nameOf(id, d.marks.front().index)});
     assumeRecorded(engine, id, d);
     d.eqn = id;
     d.path = path(frame, id);
@@ -143,6 +162,8 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     if (!llvm::is_contained(fresh, d.code))
       continue;
     seen_.insert({id, d.code});
+    if (isSaidOfValue(frame, id, d))
+      continue;
     // Notes are the dear part, and most of a flood is not shown.
     if (perCode_[d.code] < out_.options.maxPerCode) {
       noteOrigins(engine, frame, id, d);
@@ -167,6 +188,33 @@ void Findings::noteDerivative(const ActiveFrame &frame, EqnId id,
 /// Errors of shapes and dtypes do not depend on shardings.
 static bool isAboutShapes(diag::Code code) {
   return info(code).jaxId == "shape" || info(code).jaxId == "nary.shape";
+}
+
+/// An operand as the user knows it: arguments by their path.
+std::string Findings::nameOf(EqnId id, int operand) {
+  Atom atom = program_.operandsOf(id)[operand];
+  if (atom.isLiteral())
+    return "";
+  const Jaxpr &entry = program_.jaxpr(program_.entry.jaxpr);
+  uint32_t input = atom.var().raw() - entry.firstVar - entry.numConsts;
+  if (input >= entry.numInputs)
+    return names().name(atom.var());
+  return argumentPaths(program_,
+                       [&](VarId var) { return names().name(var); })[input];
+}
+
+/// structure/context.1: the equations of one expression all lack one cast.
+bool Findings::isSaidOfValue(ActiveFrame &frame, EqnId id,
+                             const Diagnostic &d) {
+  if (d.code != diag::AxisModeMismatch)
+    return false;
+  bool isNew = false;
+  for (const Fix &fix : d.fixes) {
+    Atom own = program_.operandsOf(id)[fix.operand];
+    Atom atom = outermost(program_, &frame, own).second;
+    isNew |= !atom.isLiteral() && uncast_.insert({atom.var(), d.stack}).second;
+  }
+  return !isNew;
 }
 
 /// structure/recovery.4: an operand is open because of an error, and this
@@ -364,17 +412,23 @@ void Findings::noteOrigins(Engine &engine, ActiveFrame &frame, EqnId id,
         static_cast<size_t>(mark.index) >= operands.size() ||
         operands[mark.index].isLiteral())
       continue;
-    VarId var = operands[mark.index].var();
-    TypeId type = frame.val(var).type();
+    ActiveFrame *at = &frame;
+    Atom operand = operands[mark.index];
+    if (d.code == diag::AxisModeMismatch) // The value that has to be cast.
+      std::tie(at, operand) = outermost(program_, at, operand);
+    if (operand.isLiteral())
+      continue;
+    VarId var = operand.var();
+    TypeId type = at->val(var).type();
     if (!type.valid() || !context_.type(type).isArray())
       continue;
-    if (!site)
-      site = provenance.active(frame);
+    if (!site || at != &frame)
+      site = provenance.active(*at);
     const Sharding &sharding = context_.type(type).sharding;
     SmallVector<Trail, 4> trails = trailsOf(context_.type(type), mark.dim);
-    bool isArgument = !frame.parent && var.raw() < frame.jaxpr->firstVar +
-                                                       frame.jaxpr->numConsts +
-                                                       frame.jaxpr->numInputs;
+    bool isArgument = !at->parent && var.raw() < at->jaxpr->firstVar +
+                                                     at->jaxpr->numConsts +
+                                                     at->jaxpr->numInputs;
     if (trails.empty() && isArgument)
       trails.push_back({});
     for (const Trail &trail : trails)

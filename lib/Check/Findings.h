@@ -61,6 +61,8 @@ private:
   void reportUnknown(Engine &engine, ActiveFrame &frame, EqnId id,
                      StringId name);
   void noteDerivative(const ActiveFrame &frame, EqnId id, Diagnostic d);
+  std::string nameOf(EqnId id, int operand);
+  bool isSaidOfValue(ActiveFrame &frame, EqnId id, const Diagnostic &d);
   bool followsFromError(ActiveFrame &frame, EqnId id, const Diagnostic &d,
                         uint32_t flags);
   void assumeRecorded(Engine &engine, EqnId id, Diagnostic &d);
@@ -88,6 +90,8 @@ private:
   std::unique_ptr<VarNames> names_;
   std::vector<std::string> argumentPaths_;
   llvm::DenseSet<std::pair<EqnId, unsigned>> seen_; // By equation and code.
+  // Values that an expression uses in a region without a cast on entry.
+  llvm::DenseSet<std::pair<VarId, StackId>> uncast_;
   std::vector<uint32_t> perCode_;
   llvm::DenseMap<StringId, Unknown> unknown_; // By name.
   llvm::DenseSet<EqnId> assumed_;             // Equations with an assumed fix.

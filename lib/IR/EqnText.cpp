@@ -4,6 +4,7 @@
 #include "RefAccess.h"
 #include "ValueText.h"
 #include "shardtype/Types/Text.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
 
@@ -120,10 +121,67 @@ void EqnPrinter::operand(unsigned index) {
 /// people.
 static constexpr size_t MaxParamBytes = 400;
 
+/// Without the names of Python's classes and what is empty in them:
+/// `GatherDimensionNumbers(offset_dims=(1,), start_index_map=())` is
+/// `(offset_dims=(1,))`, `GatherScatterMode.CLIP` is `clip`. Specs keep their
+/// P.
+static std::string readable(StringRef text) {
+  std::string out;
+  while (!text.empty()) {
+    if (text.front() == '\'' || text.front() == '"') {
+      size_t end = text.find(text.front(), 1);
+      end = end == StringRef::npos ? text.size() : end + 1;
+      out += text.take_front(end);
+      text = text.drop_front(end);
+      continue;
+    }
+    StringRef word =
+        text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    StringRef rest = text.drop_front(word.size());
+    bool isClass = word.size() > 1 && word.front() >= 'A' &&
+                   word.front() <= 'Z' &&
+                   llvm::any_of(word, [](char c) { return c >= 'a'; });
+    StringRef member =
+        rest.drop_front(rest.starts_with(".")).take_while([](char c) {
+          return llvm::isAlnum(c) || c == '_';
+        });
+    if (word.empty()) {
+      out += text.front();
+      text = text.drop_front();
+    } else if (isClass && rest.starts_with("(")) {
+      text = rest;
+    } else if (isClass && rest.starts_with(".") && !member.empty()) {
+      out += member.lower();
+      text = rest.drop_front(1 + member.size());
+    } else if (rest.starts_with("=()") && !out.empty()) {
+      text = rest.drop_front(3);
+      if (StringRef(out).ends_with(", "))
+        out.resize(out.size() - 2);
+      else
+        text.consume_front(", ");
+    } else {
+      out += word;
+      text = rest;
+    }
+  }
+  return out;
+}
+
+/// Does a parameter say nothing where it has this value?
+static bool isUsual(const PrintedParam &param) {
+  bool isFlag =
+      param.key == "indices_are_sorted" || param.key == "unique_indices";
+  return param.kind == PrintedParam::Text &&
+         (param.text == "None" || (isFlag && param.text == "False"));
+}
+
 void EqnPrinter::param(const PrintedParam &param) {
   out_.text += param.key + "=";
   size_t begin = out_.text.size();
   value(param);
+  if (param.kind == PrintedParam::Text)
+    out_.text.replace(begin, std::string::npos,
+                      readable(StringRef(out_.text).drop_front(begin)));
   if (out_.text.size() - begin > MaxParamBytes)
     out_.text.replace(begin, std::string::npos, "...");
 }
@@ -153,11 +211,13 @@ void EqnPrinter::value(const PrintedParam &param) {
 void EqnPrinter::params(const std::vector<PrintedParam> &list) {
   StringRef before = "[";
   for (const PrintedParam &item : list) {
+    if (isUsual(item))
+      continue;
     out_.text += before;
     param(item);
     before = " ";
   }
-  if (!list.empty())
+  if (before == " ")
     out_.text += "]";
 }
 

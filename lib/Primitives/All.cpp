@@ -22,6 +22,7 @@ PrimitiveSet shardtype::allPrimitives() {
   set.add(manualMoves());
   set.add(manualReductions());
   set.add(markers());
+  set.add(derivatives());
   set.add(random());
   set.add(scatter());
   set.add(selection());

@@ -23,6 +23,7 @@ ArrayRef<Primitive> manualCasts();
 ArrayRef<Primitive> manualMoves();
 ArrayRef<Primitive> manualReductions();
 ArrayRef<Primitive> markers();
+ArrayRef<Primitive> derivatives();
 ArrayRef<Primitive> random();
 ArrayRef<Primitive> scatter();
 ArrayRef<Primitive> selection();

@@ -15,8 +15,18 @@ static ErrorBuilder reportUnbound(TypingContext &cx, StringId name,
   std::string why = mesh.empty() ? "there is no mesh"
                     : !at ? "the mesh is " + shortMesh(cx.context(), mesh)
                           : "it is " + str(mesh.axes[*at].type).str();
-  return cx.error(diag::UnboundAxis, cx.context().str(name), cx.name(), why)
-      .markParam(key);
+  ErrorBuilder error =
+      cx.error(diag::UnboundAxis, cx.context().str(name), cx.name(), why);
+  error.markParam(key);
+  if (at && mesh.axes[*at].type == AxisType::Explicit)
+    error.note("collectives and casts take the axes of a region: write a "
+               "reduction over the dim that '" +
+               cx.context().str(name).str() +
+               "' shards (jnp.sum), or open a region with jax.shard_map");
+  else if (at)
+    error.note("collectives and casts take the axes of a region: open one "
+               "with jax.shard_map");
+  return error;
 }
 
 FailureOr<NamedAxes> shardtype::namedAxes(TypingContext &cx, const Value &value,

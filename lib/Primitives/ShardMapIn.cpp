@@ -155,6 +155,18 @@ static LogicalResult checkOperandMesh(TypingContext &cx, const Region &region,
       .mark(operand);
 }
 
+/// shard_map/in.6: a trace has what a body captures as an operand whose binder
+/// is still on the mesh outside, or on none.
+static bool isCaptured(TypingContext &cx, unsigned operand) {
+  Context &context = cx.context();
+  const Jaxpr &jaxpr = cx.program().jaxpr(cx.params<ShardMap>().jaxpr);
+  TypeId binder = cx.program().var(jaxpr.input(operand)).type;
+  return !cx.program().fromText && binder.valid() && jaxpr.mesh.valid() &&
+         context.type(binder).isArray() &&
+         context.type(binder).sharding.mesh != context.forTypes(jaxpr.mesh) &&
+         context.meshOrEmpty(cx.sharding(operand).mesh).anyExplicit();
+}
+
 TypeId shardtype::enterRegion(TypingContext &cx, const Region &region,
                               unsigned operand) {
   const auto &p = cx.params<ShardMap>();
@@ -162,6 +174,13 @@ TypeId shardtype::enterRegion(TypingContext &cx, const Region &region,
     return cx.operandId(operand);
   if (failed(checkOperandMesh(cx, region, operand)))
     return TypeId();
+  if (isCaptured(cx, operand)) {
+    // Beside Explicit axes that stay, JAX leaves it as it is outside.
+    if (cx.context().mesh(region.inner).anyExplicit())
+      return cx.operandId(operand);
+    cx.error(diag::CapturedValue, "operand " + std::to_string(operand))
+        .mark(operand);
+  }
   FailureOr<RegionSpec> spec =
       resolveSpec(cx, region, p.in.list[operand], cx.operand(operand).rank(),
                   "in_specs", operand);

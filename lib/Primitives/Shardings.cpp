@@ -85,7 +85,12 @@ static FailureOr<Sharding> kept(TypingContext &cx, ShardingParam param) {
   if (failed(there))
     return failure();
   const Mesh &mesh = cx.context().meshOrEmpty(there->mesh);
+  const Mesh &own = cx.context().meshOrEmpty(cx.sharding(0).mesh);
   AxisSet is = mesh.axesOf(AxisType::Explicit);
+  // Where a region captures a value, JAX writes it for all axes Auto only.
+  if (own.anyExplicit() &&
+      mesh.axesOf(AxisType::Manual) != own.axesOf(AxisType::Manual))
+    return cx.sharding(0);
   Sharding result = onMesh(cx.context(), cx.sharding(0), there->mesh);
   for (AxisList &dim : result.dims)
     llvm::erase_if(dim, [&](uint8_t axis) { return !is.contains(axis); });
@@ -205,7 +210,11 @@ static LogicalResult assertSharding(TypingContext &cx, const Sharding &asked,
     if (is.dims[d] != asked.dims[d])
       error.mark(0, d);
   error.markParam("sharding");
-  if (!checkDivisible(cx.context(), asked, cx.shape(0))) {
+  if (auto bad = checkDivisible(cx.context(), asked, cx.shape(0))) {
+    auto [code, args] = describeSpecError(cx.context(), *bad, spec, asked.mesh,
+                                          cx.operand(0).rank(), cx.shape(0));
+    error.note("no reshard makes it so: " + formatDiag(code, args));
+  } else {
     error.fixOperand(0, asked);
     error.diagnostic().fixes.back().assumed = true; // constraint/assert.2
     cx.setResult(0, cx.context().withSharding(cx.operandId(0), asked));
@@ -262,6 +271,33 @@ static void warnIndivisible(TypingContext &cx, const PartitionSpec &spec,
   }
 }
 
+/// A constraint names an axis that is not Auto: what is left without those.
+static LogicalResult refuseAxis(TypingContext &cx, const PartitionSpec &spec,
+                                const Mesh &mesh, unsigned axis) {
+  Context &context = cx.context();
+  PartitionSpec rest = spec;
+  for (SpecEntry &entry : rest.partitions) {
+    llvm::erase_if(entry.axes, [&](StringId name) {
+      std::optional<unsigned> at = mesh.find(name);
+      return at && mesh.axes[*at].type != AxisType::Auto;
+    });
+    if (entry.axes.empty() && entry.kind != SpecEntry::Unconstrained)
+      entry = {};
+  }
+  std::string name = context.str(mesh.axes[axis].name).str();
+  std::string why = mesh.axes[axis].type == AxisType::Manual
+                        ? "here " + str(context, cx.operandId(0)) +
+                              " is one device's block along '" + name + "'"
+                        : "along '" + name +
+                              "' the type says it, and jax.sharding.reshard "
+                              "changes it";
+  return cx
+      .error(diag::ConstraintAutoOnly, name, str(context, spec),
+             str(mesh.axes[axis].type))
+      .markParam("sharding")
+      .note(why + "; drop it from the spec: " + str(context, rest));
+}
+
 /// constraint/auto.1: beside Auto axes, only those may be named; the type keeps
 /// its own entries.
 static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
@@ -282,10 +318,7 @@ static LogicalResult constrainAuto(TypingContext &cx, const PartitionSpec &spec,
                    str(cx.context(), spec), str(mesh.axes[*at].type))
             .markParam("sharding");
       if (mesh.axes[*at].type != AxisType::Auto)
-        return cx
-            .error(diag::ConstraintAutoOnly, cx.context().str(name),
-                   str(cx.context(), spec), str(mesh.axes[*at].type))
-            .markParam("sharding");
+        return refuseAxis(cx, spec, mesh, *at);
     }
   Sharding own = cx.sharding(0);
   if (own.mesh != id)

@@ -239,6 +239,62 @@ Edits::Impl::scanned(const Call &call, EqnId id, unsigned operand) {
   return std::pair(number, static_cast<int>(index));
 }
 
+/// Primitives whose operand 0 is the array of `x[...]` and `x.at[...]`.
+static bool movesByIndex(StringRef primitive) {
+  return primitive == "gather" || primitive.starts_with("scatter") ||
+         primitive.starts_with("dynamic_") || primitive == "slice" ||
+         primitive == "rev";
+}
+
+/// Does an expression move elements to or from places that are values?
+bool Edits::Impl::indexesByValues(const Failing &f) const {
+  const Jaxpr &jaxpr = program.jaxpr(f.places[f.outer].jaxpr);
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    StringRef primitive = program.name(program.eqn(jaxpr.eqn(i)));
+    if (primitive != "slice" && primitive != "rev" && movesByIndex(primitive) &&
+        within(*f.call, jaxpr.eqn(i)))
+      return true;
+  }
+  return false;
+}
+
+/// Do the outermost equations of an expression use one value only that is not
+/// its own?
+bool Edits::Impl::takesOneValue(const Failing &f) const {
+  JaxprId id = f.places[f.outer].jaxpr;
+  const Jaxpr &jaxpr = program.jaxpr(id);
+  std::optional<VarId> taken;
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    EqnId eqn = jaxpr.eqn(i);
+    if (!frameOf(program, eqn) || !within(*f.call, eqn))
+      continue;
+    for (Atom atom : program.operandsOf(eqn)) {
+      if (atom.isLiteral())
+        continue;
+      std::optional<EqnId> made = definition(id, atom.var());
+      if (made && frameOf(program, *made) && within(*f.call, *made))
+        continue;
+      if (taken && *taken != atom.var())
+        return false;
+      taken = atom.var();
+    }
+  }
+  return true;
+}
+
+/// Is an argument written as a name, so that a call can be put around it?
+bool Edits::Impl::isName(const Failing &f, unsigned argument) {
+  if (argument >= f.call->args.size())
+    return false;
+  if (state(f.call->file) != FileState::Same)
+    return true; // Its text is not shown.
+  std::optional<std::string> text =
+      Rewriter(calls, sources, *f.call).source(f.call->args[argument]);
+  return text && llvm::all_of(*text, [](char c) {
+           return llvm::isAlnum(c) || c == '_' || c == '.';
+         });
+}
+
 /// Which argument of the expression an operand of its outermost equation is,
 /// and which element of a list.
 std::optional<std::pair<unsigned, int>>
@@ -264,14 +320,21 @@ Edits::Impl::argument(const Failing &f, unsigned operand) {
         return primitive == name ? at(operand) : at(1 - operand);
     return at(operand);
   }
-  if (call.kind == Call::Index)
-    return operand == 0 ? std::optional(at(0)) : std::nullopt;
-  if (call.kind == Call::Method)
-    return operand == 0 || call.args.size() == eqn.numOperands
+  if (call.kind == Call::Index || call.kind == Call::At) {
+    // What is done with an index by itself says nothing of the array.
+    bool isIndexing = movesByIndex(primitive) || isPlainCall(primitive);
+    if (operand == 0 && (isIndexing || !indexesByValues(f)))
+      return at(0);
+    bool isIndex = !isIndexing || primitive == "gather";
+    return operand <= 1 && isIndex && isName(f, 1) ? std::optional(at(1))
+                                                   : std::nullopt;
+  }
+  if (call.kind == Call::Method) {
+    bool isReceiver = operand == 0 && takesOneValue(f);
+    return isReceiver || call.args.size() == eqn.numOperands
                ? std::optional(at(operand))
                : std::nullopt;
-  if (call.kind == Call::At)
-    return operand == 0 ? std::optional(at(0)) : std::nullopt;
+  }
   if (call.kind != Call::Function || !StringRef(call.name).starts_with("jax."))
     return std::nullopt;
   if (function == "einsum") {

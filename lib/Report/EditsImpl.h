@@ -72,6 +72,9 @@ struct Edits::Impl {
                                                    unsigned operand);
   std::optional<std::pair<unsigned, int>> scanned(const Call &call, EqnId id,
                                                   unsigned operand);
+  bool indexesByValues(const Failing &f) const;
+  bool takesOneValue(const Failing &f) const;
+  bool isName(const Failing &f, unsigned argument);
   std::optional<unsigned> einsumFirst(const Failing &f);
   std::optional<EqnId> definition(JaxprId jaxpr, VarId var) const;
   void countUses();

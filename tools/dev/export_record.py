@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # export_record.py - writes test/corpus/record.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Record the functions of test/corpus/record/functions.py and unsharded.py with
-real JAX.
+"""Record the functions of test/corpus/record/functions.py, outer_values.py and
+unsharded.py with real JAX.
 
     python tools/dev/export_record.py             write all
     python tools/dev/export_record.py --check     compare with the files, write nothing
@@ -23,11 +23,12 @@ sys.path[:0] = [str(ROOT / "python"), str(FOLDER)]
 
 import functions  # noqa: E402
 import jax  # noqa: E402
+import outer_values  # noqa: E402
 import shardtype  # noqa: E402
 import unsharded  # noqa: E402
 
 JAX_VERSION = "0.12.0.1"
-PROGRAMS = {**functions.PROGRAMS, **unsharded.PROGRAMS}
+PROGRAMS = {**functions.PROGRAMS, **outer_values.PROGRAMS, **unsharded.PROGRAMS}
 
 
 def export(program: functions.Program) -> shardtype.Exported:
