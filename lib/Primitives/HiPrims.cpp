@@ -4,6 +4,7 @@
 // The primitive is a value with a class, parameters of its own and the types it
 // was made for. A class with a rule here is typed again for other operands; of
 // the others only the recorded types are known.
+#include "EvalParams.h"
 #include "Families.h"
 #include "shardtype/Kernels/Sort.h"
 #include "shardtype/Rules/Eval.h"
@@ -162,12 +163,28 @@ static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
   return success();
 }
 
+static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
+  const Value *axesValue = structField(cx.program(), prim, "axes");
+  SmallVector<int64_t, 4> axes;
+  if (!axesValue || !readParam(cx.program(), *axesValue, axes) ||
+      axes.size() != cx.numResults() || !isInteger(cx.resultDType()))
+    return cx.fail("the parameters of Nonzero cannot be read");
+  std::vector<Tensor> results =
+      kernels::nonzero(cx.operand(0), axes, cx.resultShape().back(),
+                       eval::tensorsFrom(cx, 1), cx.resultDType());
+  for (auto [i, result] : llvm::enumerate(results))
+    cx.setResult(i, std::move(result));
+  return success();
+}
+
 static LogicalResult hiCallEval(EvalContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
   StringRef name = prim.text.valid() ? cx.program().context().str(prim.text)
                                      : StringRef("call_hi_primitive");
   if (prim.kind == Value::HiPrim && name == "SearchSorted")
     return searchSortedEval(cx, prim);
+  if (prim.kind == Value::HiPrim && name == "Nonzero")
+    return nonzeroEval(cx, prim);
   return cx.fail("'" + name + "' has no kernel");
 }
 

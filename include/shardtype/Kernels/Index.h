@@ -6,6 +6,7 @@
 #include "shardtype/Kernels/Combination.h"
 #include "shardtype/Tensor/Tensor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <vector>
 
 namespace shardtype::kernels {
 
@@ -52,6 +53,14 @@ void scatterPairs(ArrayRef<int64_t> operandShape, const Tensor &indices,
                   ArrayRef<int64_t> updateShape, const ScatterNumbers &numbers,
                   OutOfBounds mode,
                   llvm::function_ref<void(int64_t, int64_t)> apply);
+
+/// Where elements are not 0 (NaN is not): for each of the dims `axes` its
+/// index, row-major over those, the first `count` of them; where there are
+/// fewer, the scalar of `fills` for that dim, or 0. The other dims stand in
+/// front.
+std::vector<Tensor> nonzero(const Tensor &x, ArrayRef<int64_t> axes,
+                            int64_t count, ArrayRef<const Tensor *> fills,
+                            DType dtype);
 
 /// What gather fills with unless told otherwise: NaN, the least signed and the
 /// largest unsigned integer, true (spec 09, 9). A scalar.
