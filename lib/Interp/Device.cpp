@@ -250,6 +250,11 @@ Device::Status Device::step() {
                         "' runs a body that was not typed");
       return Status::Failed;
     }
+    // Rows that cut operands into elements do not say what those vary over.
+    if (llvm::none_of(call.inputs,
+                      [](const Datum &d) { return !d.varying.empty(); }))
+      for (Datum &input : call.inputs)
+        input.varying = frame.suspended->varying;
     std::unique_ptr<BodyFrame> next = makeFrame(*plan, std::move(call.inputs));
     uint64_t place = mixHash(frame.pc + 1, call.body.raw());
     next->path = mixHash(frame.path, place);

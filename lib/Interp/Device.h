@@ -27,15 +27,16 @@ struct Suspended {
   Suspended(const EvalContext::Equation &equation, EvalHost &host,
             const EvalOptions &options, SmallVector<Datum *, 6> operandSlots,
             uint64_t lastUses, unsigned numResults, AxisSet control,
-            AxisSet varying)
+            AxisSet over)
       : operands(std::move(operandSlots)), results(numResults),
-        cx(equation, host, options, operands, lastUses, results, control,
-           varying) {}
+        cx(equation, host, options, operands, lastUses, results, control, over),
+        varying(over) {}
   SmallVector<Datum *, 6> operands;
   std::vector<Datum> results;
   EvalContext cx;
   Task task;
   uint64_t calls = 0; // Of bodies, so far.
+  AxisSet varying;    // What some operand varies over.
 };
 
 struct BodyFrame {
