@@ -211,11 +211,12 @@ static LogicalResult iotaEval(EvalContext &cx) {
 /// The algorithm is an enum that may stand by its name: RNG_THREE_FRY.
 static LogicalResult bitsEval(EvalContext &cx) {
   StringRef name = eval::enumName(cx, "algorithm");
-  if (!name.contains("THREE_FRY"))
-    return cx.fail("rng_bit_generator has no kernel for " +
-                   (name.empty() ? "this algorithm" : name));
-  auto [state, bits] = kernels::threefryGenerator(
-      cx.operand(0), cx.resultDType(1), cx.resultShape(1));
+  if (name.empty())
+    return cx.fail("rng_bit_generator has no kernel for this algorithm");
+  auto generate = name.contains("THREE_FRY") ? kernels::threefryGenerator
+                                             : kernels::philoxGenerator;
+  auto [state, bits] =
+      generate(cx.operand(0), cx.resultDType(1), cx.resultShape(1));
   cx.setResult(0, std::move(state));
   cx.setResult(1, std::move(bits));
   return success();

@@ -4,6 +4,7 @@
 #define SHARDTYPE_KERNELS_RANDOM_H
 
 #include "shardtype/Tensor/Tensor.h"
+#include <vector>
 
 namespace shardtype::kernels {
 
@@ -18,6 +19,12 @@ Words threefry(Words key, Words block);
 /// their common shape.
 std::pair<Tensor, Tensor> threefryArrays(const Tensor &key0, const Tensor &key1,
                                          const Tensor &x0, const Tensor &x1);
+/// The same for hashes whose blocks have other sizes: the words of the key,
+/// then those of the block; one result a word of the block. Of ten rounds
+/// (philox) or twenty.
+std::vector<Tensor> philox2x32(ArrayRef<const Tensor *> operands);   // 1 + 2
+std::vector<Tensor> philox4x32(ArrayRef<const Tensor *> operands);   // 2 + 4
+std::vector<Tensor> threefry4x32(ArrayRef<const Tensor *> operands); // 4 + 4
 /// Keys of seeds: integers of any dtype.
 Tensor keysOfSeeds(const Tensor &seeds);
 /// `shape` keys of each key. `partitionable` is JAX's default scheme; the other
@@ -35,6 +42,10 @@ std::pair<Tensor, Tensor> iota2x32(ArrayRef<int64_t> shape);
 /// u32) behind, and bits of an unsigned `dtype`.
 std::pair<Tensor, Tensor> threefryGenerator(const Tensor &state, DType dtype,
                                             ArrayRef<int64_t> shape);
+
+/// The same with PHILOX, which DEFAULT is on CPU.
+std::pair<Tensor, Tensor> philoxGenerator(const Tensor &state, DType dtype,
+                                          ArrayRef<int64_t> shape);
 
 } // namespace shardtype::kernels
 
