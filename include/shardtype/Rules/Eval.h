@@ -22,6 +22,7 @@
 #include "shardtype/IR/Program.h"
 #include "shardtype/Rules/Primitive.h"
 #include "shardtype/Tensor/Tensor.h"
+#include "llvm/ADT/Twine.h"
 #include <coroutine>
 #include <memory>
 
