@@ -112,6 +112,24 @@ static int64_t offsetOf(ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
   return offset * itemBytes;
 }
 
+std::optional<Tensor> kernels::sharedBlockOf(const Tensor &from,
+                                             ArrayRef<int64_t> starts,
+                                             ArrayRef<int64_t> sizes) {
+  // Whole dims behind one that is cut, and single entries before it.
+  bool isCut = false;
+  for (auto [size, whole] :
+       llvm::zip_equal(llvm::reverse(sizes), llvm::reverse(from.shape()))) {
+    if (isCut && size != 1)
+      return std::nullopt;
+    isCut |= size != whole;
+  }
+  int64_t first = 0;
+  for (auto [start, stride] :
+       llvm::zip_equal(starts, rowMajorStrides(from.shape())))
+    first += start * stride;
+  return from.part(first, sizes);
+}
+
 Tensor kernels::blockOf(const Tensor &from, ArrayRef<int64_t> starts,
                         ArrayRef<int64_t> sizes) {
   if (sizes == from.shape())
@@ -125,12 +143,19 @@ Tensor kernels::blockOf(const Tensor &from, ArrayRef<int64_t> starts,
   return block;
 }
 
+void kernels::moveBlock(Tensor &into, ArrayRef<int64_t> to, const Tensor &from,
+                        ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes) {
+  assert(into.dtype() == from.dtype());
+  SmallVector<int64_t, 6> intoStrides = rowMajorStrides(into.shape());
+  SmallVector<int64_t, 6> fromStrides = rowMajorStrides(from.shape());
+  unsigned bytes = itemSize(into.dtype());
+  copyStrided(into.mutableData() + offsetOf(to, intoStrides, bytes),
+              intoStrides, from.data() + offsetOf(starts, fromStrides, bytes),
+              fromStrides, sizes, bytes);
+}
+
 void kernels::putBlock(Tensor &into, ArrayRef<int64_t> starts,
                        const Tensor &block) {
-  assert(into.dtype() == block.dtype());
-  SmallVector<int64_t, 6> strides = rowMajorStrides(into.shape());
-  unsigned bytes = itemSize(into.dtype());
-  copyStrided(into.mutableData() + offsetOf(starts, strides, bytes), strides,
-              block.data(), rowMajorStrides(block.shape()), block.shape(),
-              bytes);
+  SmallVector<int64_t, 6> zeros(block.rank());
+  moveBlock(into, starts, block, zeros, block.shape());
 }

@@ -43,14 +43,23 @@ Tensor kernels::clamp(const Tensor &low, Tensor x, const Tensor &high) {
   return binary(BinaryOp::Min, binary(BinaryOp::Max, std::move(x), low), high);
 }
 
+/// As NumPy broadcasts: dims are the last ones, and one of size 1 is all.
+static Tensor broadcast(const Tensor &x, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t, 6> padded(shape.size() - x.rank(), 1);
+  llvm::append_range(padded, x.shape());
+  return kernels::expanded(x.reshaped(padded), shape);
+}
+
 Tensor kernels::polynomial(const Tensor &x,
-                           ArrayRef<const Tensor *> coefficients) {
+                           ArrayRef<const Tensor *> coefficients,
+                           ArrayRef<int64_t> shape) {
   if (coefficients.empty())
-    return Tensor::zeros(x.dtype(), x.shape());
-  Tensor sum = expanded(*coefficients.back(), x.shape());
+    return Tensor::zeros(x.dtype(), shape);
+  Tensor at = broadcast(x, shape);
+  Tensor sum = broadcast(*coefficients.back(), shape);
   for (const Tensor *next : llvm::reverse(coefficients.drop_back()))
-    sum =
-        binary(BinaryOp::Add, binary(BinaryOp::Mul, std::move(sum), x), *next);
+    sum = binary(BinaryOp::Add, binary(BinaryOp::Mul, std::move(sum), at),
+                 broadcast(*next, shape));
   return sum;
 }
 

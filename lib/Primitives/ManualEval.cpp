@@ -7,6 +7,7 @@
 #include "Manual.h"
 #include "shardtype/Kernels/Blocks.h"
 #include "shardtype/Kernels/Combine.h"
+#include "shardtype/Kernels/Reduce.h"
 #include <cstring>
 
 using namespace shardtype;
@@ -17,7 +18,7 @@ namespace {
 struct Group {
   AxisList axes;
   Groups parts;
-  bool hasDims = false; // `psum` names dims as well.
+  SmallVector<int64_t, 2> dims; // `psum` and its like name dims as well.
 };
 } // namespace
 
@@ -28,7 +29,8 @@ static void addAxes(EvalContext &cx, const Value &value, Group &group) {
       group.axes.push_back(static_cast<uint8_t>(*at));
     return;
   }
-  group.hasDims |= value.kind == Value::Int;
+  if (value.kind == Value::Int)
+    group.dims.push_back(value.integer);
   for (ValueId element : value.elements)
     addAxes(cx, cx.program().value(element), group);
 }
@@ -105,10 +107,23 @@ static LogicalResult reduceAll(ArrayRef<Meet *> members) {
 
 Task shardtype::reductionEval(EvalContext &cx) {
   Group group = groupOf(cx);
-  if (group.hasDims)
-    co_return cx.fail("sums over dims of its operand, which cannot be "
-                      "evaluated");
   std::vector<Datum> inputs(1, cx.takeDatum(0));
+  if (!group.dims.empty()) { // Each device reduces those for itself.
+    Tensor &value = inputs[0].tensor;
+    Combine how = howOf(cx.name());
+    if (!kernels::canCombine(how, value.dtype()))
+      co_return cx.fail("cannot combine values of this dtype");
+    for (int64_t &dim : group.dims)
+      dim = dim < 0 ? dim + value.rank() : dim;
+    value = kernels::reduce(how == Combine::Max   ? kernels::ReduceOp::Max
+                            : how == Combine::Min ? kernels::ReduceOp::Min
+                                                  : kernels::ReduceOp::Sum,
+                            value, group.dims);
+  }
+  if (group.axes.empty()) {
+    cx.setDatum(0, std::move(inputs[0]));
+    co_return success();
+  }
   std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
                                              reduceAll, std::move(inputs));
   cx.setDatum(0, std::move(outs[0]));
@@ -161,12 +176,11 @@ static LogicalResult scatterAll(ArrayRef<Meet *> members) {
   if (!tiled)
     result.erase(result.begin() + static_cast<ptrdiff_t>(dim));
   AxisSet axes = varyingOfOwn(members);
+  Tensor sum = kernels::combine(Combine::Sum, operands);
   for (Meet *member : members) {
-    std::vector<Tensor> blocks;
-    for (const Tensor &operand : operands)
-      blocks.push_back(kernels::blockOf(operand, starts, part));
-    Tensor sum = kernels::combine(Combine::Sum, blocks);
-    member->outputs.assign(1, Datum(sum.reshaped(result), axes));
+    auto shared = kernels::sharedBlockOf(sum, starts, part);
+    Tensor block = shared ? *shared : kernels::blockOf(sum, starts, part);
+    member->outputs.assign(1, Datum(block.reshaped(result), axes));
     starts[dim] += part[dim];
   }
   return success();
@@ -201,7 +215,7 @@ static LogicalResult exchangeAll(ArrayRef<Meet *> members) {
     SmallVector<int64_t, 6> from(chunk.size()), to(chunk.size());
     from[split] = static_cast<int64_t>(k) * chunk[split];
     for (const Tensor &operand : operands) {
-      kernels::putBlock(result, to, kernels::blockOf(operand, from, chunk));
+      kernels::moveBlock(result, to, operand, from, chunk);
       to[concat] += chunk[concat];
     }
     member->outputs.assign(1, Datum(std::move(result), axes));

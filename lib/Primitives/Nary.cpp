@@ -252,7 +252,8 @@ static LogicalResult betaEval(EvalContext &cx) {
 }
 static LogicalResult polynomialEval(EvalContext &cx) {
   return eval::give(
-      cx, kernels::polynomial(cx.operand(0), eval::operandsFrom(cx, 1)));
+      cx, kernels::polynomial(cx.operand(0), eval::operandsFrom(cx, 1),
+                              cx.resultShape()));
 }
 
 /// A row of the common form: nary/shape.1, nary/dtype.1, nary/sharding.1.

@@ -81,11 +81,16 @@ Tensor Tensor::viewedAs(DType dtype, ArrayRef<int64_t> shape) const {
   return result;
 }
 
+Tensor Tensor::part(int64_t first, ArrayRef<int64_t> shape) const {
+  Tensor result = *this;
+  result.shape_.assign(shape.begin(), shape.end());
+  result.size_ = countElements(shape).value_or(0);
+  assert(first >= 0 && first + result.size_ <= size_ && "it is no part");
+  result.offset_ += static_cast<uint64_t>(first) * itemSize(dtype_);
+  return result;
+}
+
 Tensor Tensor::entry(int64_t i) const {
   assert(rank() > 0 && i >= 0 && i < shape_[0]);
-  Tensor result = *this;
-  result.shape_.erase(result.shape_.begin());
-  result.size_ = size_ / shape_[0];
-  result.offset_ += static_cast<uint64_t>(i) * result.bytes();
-  return result;
+  return part(i * (size_ / shape_[0]), shape().drop_front());
 }

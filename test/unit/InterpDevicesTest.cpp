@@ -97,6 +97,25 @@ static std::string names(StringRef axes) {
   return text + ")";
 }
 
+TEST_CASE("collectives over dims reduce each device's own") {
+  const char *whole = R"({ lambda ; a:f32[2,3]. let
+    b:f32[3] = psum[axes=(0,) axis_index_groups=None] a
+    c:f32[2] = pmax[axes=(1,) axis_index_groups=None] a
+  in (b, c) })";
+  auto values = Running(whole).values({counting(DType::F32, {2, 3}, 1)});
+  CHECK(values[0].as<float>() == ArrayRef<float>({5, 7, 9}));
+  CHECK(values[1].as<float>() == ArrayRef<float>({3, 6}));
+  // Both at once: device (i, j) holds 2 numbers of 1 to 12.
+  Blocks blocks = runOnSix(onSix("c:f32[2]. let d:f32[] = psum[axes=('j', 0) "
+                                 "axis_index_groups=None] c\n"
+                                 "e:f32[1] = reshape[dimensions=None "
+                                 "new_sizes=(1,) sharding=None] d in (e,)",
+                                 "f32[12]", "f32[6]", "P(('i', 'j'))"),
+                           2);
+  for (size_t device = 0; device < 6; ++device)
+    CHECK(blocks[device][0] == (device < 3 ? 21 : 57));
+}
+
 TEST_CASE("psum and pmax over every choice of axes") {
   for (StringRef axes : {"i", "j", "ij", "ji"}) {
     INFO(axes.str());

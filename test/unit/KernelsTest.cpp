@@ -61,6 +61,22 @@ TEST_CASE("single elements and dims of size 1 stand for all") {
         ArrayRef<bool>({true, false, false}));
 }
 
+TEST_CASE("operands of a polynomial broadcast as NumPy's do") {
+  // 1 x + 2 and 10 x + 20, at 0 and 1.
+  Tensor x = f32({0, 1}).reshaped({2, 1});
+  Tensor low = f32({10, 20}).reshaped({1, 2}),
+         high = f32({1, 2}).reshaped({1, 2});
+  CHECK(polynomial(x, {&low, &high}, {2, 2}).as<float>() ==
+        ArrayRef<float>({10, 20, 11, 22}));
+  // A coefficient of more dims than x.
+  Tensor two = Tensor::scalar<float>(DType::F32, 2);
+  Tensor many = f32({1, 2, 3});
+  CHECK(polynomial(two, {&many, &many}, {3}).as<float>() ==
+        ArrayRef<float>({3, 6, 9}));
+  CHECK(polynomial(many, {&two}, {3}).as<float>() ==
+        ArrayRef<float>({2, 2, 2}));
+}
+
 TEST_CASE("long arrays go through chunks and vector loops alike") {
   // 1,000 elements of each float type against one at a time.
   for (DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16}) {

@@ -139,6 +139,31 @@ TEST_CASE("blocks are cut out and put back") {
   CHECK(zero == 48);
 }
 
+TEST_CASE("a block that is contiguous can share the array's memory") {
+  Tensor whole = Tensor::uninitialised(DType::I32, {3, 4, 2});
+  for (auto [i, x] : llvm::enumerate(whole.fill<int32_t>()))
+    x = static_cast<int32_t>(i);
+  unsigned shared = 0;
+  for (int64_t a = 1; a <= 3; ++a)
+    for (int64_t b = 1; b <= 4; ++b)
+      for (int64_t c = 1; c <= 2; ++c) {
+        SmallVector<int64_t, 3> starts = {3 - a, 4 - b, 2 - c},
+                                sizes = {a, b, c};
+        auto part = kernels::sharedBlockOf(whole, starts, sizes);
+        Tensor copy = kernels::blockOf(whole, starts, sizes);
+        auto elements = copy.as<int32_t>();
+        bool isRun = elements.back() - elements.front() == copy.size() - 1;
+        CHECK(part.has_value() == isRun);
+        if (!part)
+          continue;
+        ++shared;
+        CHECK(part->as<int32_t>() == elements);
+        CHECK(part->shape() == copy.shape());
+        CHECK_FALSE(part->unique());
+      }
+  CHECK(shared == 3 + 3 + 1); // Whole rows, rows of one matrix, one element.
+}
+
 TEST_CASE("strided copies transpose and broadcast") {
   Tensor a = Tensor::of<int16_t>(DType::I16, {2, 3}, {1, 2, 3, 4, 5, 6});
   Tensor t = Tensor::uninitialised(DType::I16, {3, 2});

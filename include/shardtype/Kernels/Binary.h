@@ -59,7 +59,8 @@ Tensor selectN(const Tensor &which, ArrayRef<const Tensor *> cases);
 /// min(max(x, low), high); low and high are arrays or of rank 0.
 Tensor clamp(const Tensor &low, Tensor x, const Tensor &high);
 /// coefficients[0] + x * (coefficients[1] + ...), by Horner's rule.
-Tensor polynomial(const Tensor &x, ArrayRef<const Tensor *> coefficients);
+Tensor polynomial(const Tensor &x, ArrayRef<const Tensor *> coefficients,
+                  ArrayRef<int64_t> shape);
 /// I_x(a, b).
 Tensor incompleteBeta(const Tensor &a, const Tensor &b, const Tensor &x);
 

@@ -14,6 +14,16 @@ void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
                  const std::byte *from, ArrayRef<int64_t> fromStrides,
                  ArrayRef<int64_t> shape, unsigned itemBytes);
 
+/// The block as part of the array's own memory, if it is contiguous there.
+std::optional<Tensor> sharedBlockOf(const Tensor &from,
+                                    ArrayRef<int64_t> starts,
+                                    ArrayRef<int64_t> sizes);
+
+/// The block of `sizes` elements of `from` at `starts` becomes that of `into`
+/// at `to`.
+void moveBlock(Tensor &into, ArrayRef<int64_t> to, const Tensor &from,
+               ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes);
+
 /// The block of `sizes` elements of `from` that begins at `starts`.
 Tensor blockOf(const Tensor &from, ArrayRef<int64_t> starts,
                ArrayRef<int64_t> sizes);

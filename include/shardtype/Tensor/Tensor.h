@@ -80,6 +80,9 @@ public:
   /// The same bytes as another dtype of the same item size (trailing words of
   /// keys may become a dim and back); shares the memory.
   Tensor viewedAs(DType dtype, ArrayRef<int64_t> shape) const;
+  /// The elements from the `first` on, as an array of this shape; shares the
+  /// memory.
+  Tensor part(int64_t first, ArrayRef<int64_t> shape) const;
   /// Entry `i` of the first dim; shares the memory.
   Tensor entry(int64_t i) const;
   /// Do two arrays share one memory (and place in it)?
