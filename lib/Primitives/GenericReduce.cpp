@@ -281,12 +281,18 @@ static Task reduceWindowEval(EvalContext &cx) {
   return reduceByBody(cx, windowAxes(cx.params<ReduceWindow>()));
 }
 
+static Task refuseWindows(EvalContext &cx) {
+  co_return cx.fail(WindowsDoNotFit);
+}
+
 static Task selectScatterEval(EvalContext &cx) {
   const auto &p = cx.params<SelectAndScatter>();
   Window window{p.window, p.strides, {}, {}, {}};
   if (const Value *pads = cx.param("padding"))
     readParam(cx.program(), *pads, window.pads);
   window.pads.resize(p.window.size(), {0, 0});
+  if (!windowsFit(window, cx.operand(0).shape(), cx.operand(1).shape()))
+    return refuseWindows(cx);
   return selectAndScatterByBody(cx, windowAxes(window));
 }
 

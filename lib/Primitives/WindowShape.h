@@ -24,6 +24,12 @@ struct Window {
 };
 /// The same for kernels; dilations that are not given are 1.
 SmallVector<kernels::WindowAxis, 4> windowAxes(const Window &window);
+/// Do windows over an operand of this shape have these positions? JAX types
+/// some windows that nothing can compute.
+bool windowsFit(const Window &window, ArrayRef<int64_t> operand,
+                ArrayRef<int64_t> positions);
+inline constexpr const char *WindowsDoNotFit =
+    "its windows do not fit its operands";
 /// The shape that windows over an operand leave, after checks of the numbers.
 FailureOr<Shape> windowShape(TypingContext &cx, const Window &window,
                              unsigned operand);

@@ -169,6 +169,30 @@ SmallVector<kernels::WindowAxis, 4> shardtype::windowAxes(const Window &p) {
   return axes;
 }
 
+bool shardtype::windowsFit(const Window &p, ArrayRef<int64_t> operand,
+                           ArrayRef<int64_t> positions) {
+  size_t rank = operand.size();
+  auto isWhole = [&](const auto &list) {
+    return list.empty() || list.size() == rank;
+  };
+  if (p.window.size() != rank || p.strides.size() != rank ||
+      p.pads.size() != rank || positions.size() != rank ||
+      !isWhole(p.baseDilation) || !isWhole(p.windowDilation) ||
+      llvm::any_of(p.pads, [](const auto &pad) { return pad.size() != 2; }))
+    return false;
+  for (size_t d = 0; d < rank; ++d) {
+    WindowDim dim{operand[d], p.window[d], p.strides[d], p.pads[d][0],
+                  p.pads[d][1]};
+    if (!p.baseDilation.empty())
+      dim.baseDilation = p.baseDilation[d];
+    if (!p.windowDilation.empty())
+      dim.windowDilation = p.windowDilation[d];
+    if (p.window[d] < 1 || windowPositions(dim) != positions[d])
+      return false;
+  }
+  return true;
+}
+
 template <kernels::WindowReduction Reduction>
 static LogicalResult poolEval(EvalContext &cx) {
   cx.setResult(0, kernels::reduceWindow(cx.operand(0),
@@ -186,6 +210,9 @@ static kernels::Select selectOf(EvalContext &cx) {
 }
 
 static LogicalResult selectScatterEval(EvalContext &cx) {
+  if (!windowsFit(cx.params<ScatterWindow>(), cx.operand(1).shape(),
+                  cx.operand(0).shape()))
+    return cx.fail(WindowsDoNotFit);
   cx.setResult(0, kernels::selectAndScatterAdd(
                       cx.operand(0), cx.operand(1),
                       windowAxes(cx.params<ScatterWindow>()), selectOf(cx)));
@@ -193,6 +220,9 @@ static LogicalResult selectScatterEval(EvalContext &cx) {
 }
 
 static LogicalResult selectGatherEval(EvalContext &cx) {
+  if (!windowsFit(cx.params<GatherWindow>(), cx.operand(1).shape(),
+                  cx.resultShape()))
+    return cx.fail(WindowsDoNotFit);
   cx.setResult(0, kernels::selectAndGatherAdd(
                       cx.operand(0), cx.operand(1),
                       windowAxes(cx.params<GatherWindow>()), selectOf(cx)));

@@ -202,3 +202,22 @@ TEST_CASE("memory is predicted from types, and not exceeded") {
   CHECK(result.statistics.peakBytes <= 4 * 4096);
   CHECK(result.statistics.peakBytes >= 3 * 4096);
 }
+
+TEST_CASE("windows that JAX types but that nothing can compute end the run") {
+  for (const char *padding : {"((0, 0),)", "((0,),)", "((0, 0), (0, 0))"}) {
+    Running program(std::string(R"({ lambda ; a:f32[3] b:f32[4]. let
+    c:f32[4] = select_and_scatter_add[
+      padding=)") + padding +
+                    R"(
+      select_prim=ge
+      window_dimensions=(2,)
+      window_strides=(2,)
+    ] a b
+  in (c,) })");
+    RunResult result =
+        program.run({counting(DType::F32, {3}), counting(DType::F32, {4})});
+    REQUIRE(result.error);
+    CHECK(StringRef(result.error->message)
+              .contains("its windows do not fit its operands"));
+  }
+}
