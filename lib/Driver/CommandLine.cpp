@@ -271,7 +271,8 @@ static void addRun(CLI::App &run, Options &o) {
                  "Threads that step devices (as many as cores)")
       ->transform(number(1, 1024))
       ->option_text("N");
-  run.add_flag("--force", o.force, "Run a program that does not type-check");
+  run.add_flag("--force", o.force,
+               "Run a program whose errors are about shardings");
   run.add_flag("--flush-denormals", o.flushDenormals,
                "Count denormal floats as zero, as JAX does on CPU");
   run.add_flag("--jax-numbers", o.jaxNumbers,

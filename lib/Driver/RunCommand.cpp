@@ -213,6 +213,20 @@ int Runner::run() {
   return report(prepared.run());
 }
 
+/// An error after which types need not fit what would be computed: the first
+/// that neither has a fix to go on with nor is about shardings alone.
+static const Diagnostic *findUnrunnable(const CheckedProgram &checked) {
+  for (const Diagnostic &d : checked.diagnostics.all()) {
+    bool isOutside = d.code == diag::OutMismatch ||
+                     d.code == diag::OutputVaries ||
+                     d.code == diag::CollectiveDenied;
+    if (d.level == Level::Error && !d.mended() && d.fixes.empty() &&
+        !d.wanted.valid() && !isOutside)
+      return &d;
+  }
+  return nullptr;
+}
+
 int shardtype::runCommand(const Options &options, Streams streams) {
   if (!checkInputNames(options, "run", streams.err))
     return 2;
@@ -233,6 +247,13 @@ int shardtype::runCommand(const Options &options, Streams streams) {
     jobs.reportText(job, streams.err);
     streams.err << "shardtype run: the program does not type-check; --force "
                    "runs it all the same\n";
+    return 1;
+  }
+  if (const Diagnostic *error = findUnrunnable(*job.checked)) {
+    jobs.reportText(job, streams.err);
+    streams.err << "shardtype run: --force runs programs whose errors are "
+                   "about shardings and have a fix; '"
+                << info(error->code).code << "' has none\n";
     return 1;
   }
   return Runner(jobs, job).run();
