@@ -1,6 +1,7 @@
 // RefIndex.cpp - indexing of Refs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RefIndex.h"
+#include "shardtype/Rules/Manual.h"
 #include "llvm/Support/JSON.h"
 
 using namespace shardtype;
@@ -128,8 +129,11 @@ static FailureOr<TypeId> indexed(TypingContext &cx, TypeId id,
     return failure();
   type.shape = *shape;
   type.sharding.dims.resize(shape->size()); // ref_index/sharding.3
-  return cx.makeType(type.shape, type.dtype, type.sharding, type.weak,
-                     type.memory);
+  FailureOr<TypeId> part = cx.makeType(type.shape, type.dtype, type.sharding,
+                                       type.weak, type.memory);
+  if (failed(part) || type.manual.trivial())
+    return part;
+  return withManual(cx.context(), *part, type.manual, type.sharding.mesh);
 }
 
 /// ref_index/type.1: a transform that only its text describes. Whole Refs only;

@@ -4,6 +4,7 @@
 #include "Families.h"
 #include "RefIndex.h"
 #include "RefsEval.h"
+#include "shardtype/Rules/Manual.h"
 
 using namespace shardtype;
 
@@ -129,12 +130,54 @@ static LogicalResult sameType(TypingContext &cx) {
 
 //===--- Reading and writing ----------------------------------------------===//
 
+/// What its operands from the `first` on vary over.
+static AxisSet indexVarying(TypingContext &cx, unsigned first) {
+  AxisSet axes;
+  for (unsigned i = first; i < cx.numOperands(); ++i)
+    axes |= cx.operand(i).manual.varying;
+  return axes;
+}
+
 /// get/type.1: what is read has the type of that part of the Ref.
 static LogicalResult get(TypingContext &cx) {
   FailureOr<TypeId> part = refPart(cx, 1);
   if (failed(part))
     return failure();
+  const Type type = cx.context().type(*part);
+  AxisSet lost = indexVarying(cx, 1) - type.manual.varying;
+  if (type.isArray() && !lost.empty() && cx.options().vma == Vma::On)
+    warnVariationLost(cx, lost,
+                      "JAX does not look at the index"); // ref/manual.2
+  if (type.isArray() && !lost.empty() && cx.options().vma == Vma::Infer) {
+    ManualAxisType state = type.manual;
+    state.varying |= lost;
+    return setResults(
+        cx, {withManual(cx.context(), *part, state, type.sharding.mesh)});
+  }
   return setResults(cx, {*part});
+}
+
+/// ref/manual.1: what is stored varies over what the Ref does, and the index
+/// over nothing more.
+static LogicalResult checkStoredVarying(TypingContext &cx) {
+  const Type &inner = cx.context().type(cx.operand(0).inner);
+  if (cx.options().vma != Vma::On || !inner.isArray())
+    return success();
+  AxisSet ref = inner.manual.varying, value = cx.operand(1).manual.varying;
+  bool indexFits = ref.contains(indexVarying(cx, 2));
+  if (value == ref && indexFits)
+    return success();
+  ErrorBuilder error =
+      cx.error(diag::RefStoreVaries, cx.name(), cx.arg(cx.operandId(1)),
+               cx.arg(cx.operandId(0)));
+  error.mark(0).mark(1);
+  if (indexFits && ref.contains(value)) {
+    ManualAxisType to = cx.operand(1).manual;
+    to.varying = ref;
+    to.reduced = to.reduced - ref;
+    error.castOperand(1, to);
+  }
+  return error;
 }
 
 /// swap/shape.1: what is stored has the part's shape and dtype.
@@ -161,7 +204,8 @@ static bool anyExplicit(TypingContext &cx, const Sharding &sharding) {
 /// swap/type.1: what was there before.
 static LogicalResult swap(TypingContext &cx) {
   FailureOr<TypeId> part = refPart(cx, 2);
-  if (failed(part) || failed(checkStored(cx, *part)))
+  if (failed(part) || failed(checkStored(cx, *part)) ||
+      failed(checkStoredVarying(cx)))
     return failure();
   const Type &to = cx.context().type(*part);
   if (to.isArray() && cx.sharding(1).hasMesh() &&
@@ -176,7 +220,8 @@ static LogicalResult swap(TypingContext &cx) {
 /// addupdate/type.1: nothing comes out.
 static LogicalResult addUpdate(TypingContext &cx) {
   FailureOr<TypeId> part = refPart(cx, 2);
-  if (failed(part) || failed(checkStored(cx, *part)))
+  if (failed(part) || failed(checkStored(cx, *part)) ||
+      failed(checkStoredVarying(cx)))
     return failure();
   const Type &to = cx.context().type(*part);
   if (to.isArray() && cx.sharding(1) != to.sharding &&
