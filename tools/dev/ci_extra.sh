@@ -56,7 +56,7 @@ step format format
 step clang clang_build
 watch 900 sanitizers
 watch 120 fuzz
-watch 1800 python_package
+watch 1200 python_package
 echo "CI steps beyond the tests: $passed passed, $failed failed," \
   "$watched failed of those that do not decide"
 [ "$failed" -eq 0 ]

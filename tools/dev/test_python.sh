@@ -45,6 +45,12 @@ for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
   echo "python: JAX $jax"
   PYTHONPATH=python "$python" -m pytest -q python/tests || failed=1
   if [ "$jax" = "$reference" ]; then
+    # A program that is built already is packed as it is, for another build takes
+    # long; SHARDTYPE_WHEEL_BUILD=1 (in CI) lets the wheel compile its own.
+    prebuilt=$root/build/bin/shardtype
+    [ -x "$prebuilt" ] && [ -z "${SHARDTYPE_WHEEL_BUILD:-}" ] || prebuilt=
+    SHARDTYPE_PREBUILT=${SHARDTYPE_PREBUILT:-$prebuilt} \
+      bash tools/dev/test_wheel.sh "$(find_python "$version")" "$jax" || failed=1
     PYTHONPATH=python "$python" test/oracle/record.py --check --no-matrix || failed=1
     PYTHONPATH=python "$python" tools/dev/export_corpus.py --check || failed=1
     PYTHONPATH=python "$python" tools/dev/export_record.py --check || failed=1
@@ -53,12 +59,6 @@ for pair in 0.12.0.1:3.13 0.11.1:3.12 0.10.2:3.11; do
     else
       echo "python: type hints: SKIPPED: no mypy beside JAX $jax"
     fi
-    # A program that is built already is packed as it is, for another build takes
-    # long; SHARDTYPE_WHEEL_BUILD=1 (in CI) lets the wheel compile its own.
-    prebuilt=$root/build/bin/shardtype
-    [ -x "$prebuilt" ] && [ -z "${SHARDTYPE_WHEEL_BUILD:-}" ] || prebuilt=
-    SHARDTYPE_PREBUILT=${SHARDTYPE_PREBUILT:-$prebuilt} \
-      bash tools/dev/test_wheel.sh "$(find_python "$version")" "$jax" || failed=1
   fi
 done
 exit $failed
