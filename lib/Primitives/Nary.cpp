@@ -251,9 +251,9 @@ static LogicalResult betaEval(EvalContext &cx) {
       cx, kernels::incompleteBeta(cx.operand(0), cx.operand(1), cx.operand(2)));
 }
 static LogicalResult polynomialEval(EvalContext &cx) {
-  return eval::give(
-      cx, kernels::polynomial(cx.operand(0), eval::operandsFrom(cx, 1),
-                              cx.resultShape()));
+  return eval::give(cx, kernels::polynomial(cx.operand(0),
+                                            eval::operandsFrom(cx, 1),
+                                            cx.resultShape()));
 }
 
 /// A row of the common form: nary/shape.1, nary/dtype.1, nary/sharding.1.
