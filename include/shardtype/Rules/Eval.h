@@ -208,10 +208,14 @@ public:
   /// The operand, moved out if this is its last use: then `unique()` says
   /// whether its memory may be written. Once per operand.
   Tensor take(unsigned i) {
-    return isLastUse(i) ? std::move(operands_[i]->tensor) : operand(i);
+    if (isLastUse(i)) // No `?:`, which would copy.
+      return std::move(operands_[i]->tensor);
+    return operand(i);
   }
   Datum takeDatum(unsigned i) {
-    return isLastUse(i) ? std::move(*operands_[i]) : *operands_[i];
+    if (isLastUse(i))
+      return std::move(*operands_[i]);
+    return *operands_[i];
   }
   const Datum &datum(unsigned i) const { return *operands_[i]; }
   /// All operands from `begin`, each as `takeDatum` gives it.
