@@ -181,6 +181,19 @@ def test_a_program_that_is_none_or_dies(run, tmp_path, text, message):
          "argument 'w': dim 0 of size 6 does not divide over 'data' of size 4; 4 or 8 would"),
         ({"in_specs": {"x": "P(data,data)"}}, "axis 'data' shards both dim 0 and dim 1"),
         ({"in_specs": {"x": P(None, None, "data")}}, "has 3 entries for a value of rank 2"),
+    ],
+)  # fmt: skip
+def test_a_spec_that_jax_refuses_is_an_error(given, message):
+    w = jax.ShapeDtypeStruct((6, 8), jnp.float32)
+    report = shardtype.check(lambda x, w: x * 2, X, w, mesh="data=4,model=2", **given)
+    assert not report.ok
+    assert any(message in error.message for error in report.errors), str(report)
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
         ({"in_specs": {"x": "P(data, unreduced={'data'})"}}, "cannot overlap"),
         ({"out_specs": {"result": P("date")}}, "axis 'date' in P\\('date',\\) is not an axis of"),
         ({"out_specs": {"reslt": P()}}, "'reslt' fits nothing; there are result"),
