@@ -122,6 +122,12 @@ static std::optional<Tensor> filled(DType dtype, ArrayRef<int64_t> shape,
 
 //===--- Arrays by name ---------------------------------------------------===//
 
+SmallVector<std::string, 3> shardtype::arrayNames(std::string path,
+                                                  size_t position) {
+  std::string number = std::to_string(position);
+  return {std::move(path), "arr_" + number, number};
+}
+
 namespace {
 class Finder {
 public:
@@ -233,9 +239,7 @@ LogicalResult shardtype::findArrays(const CheckedProgram &checked,
   auto paths =
       argumentPaths(program, [&](VarId var) { return names.name(var); });
   for (auto [i, path] : llvm::enumerate(paths)) {
-    std::string number = std::to_string(i);
-    if (failed(finder.find({path, "arr_" + number, number},
-                           checked.argumentTypes[i],
+    if (failed(finder.find(arrayNames(path, i), checked.argumentTypes[i],
                            arrays.arguments.emplace_back())))
       return failure();
   }

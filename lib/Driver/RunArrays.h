@@ -17,6 +17,10 @@ struct RunArrays {
   std::map<uint32_t, Tensor> constvars; // By raw VarId: in no file.
 };
 
+/// What an array of a file may be called: the path, or the position, alone or
+/// as `numpy.savez` writes it.
+SmallVector<std::string, 3> arrayNames(std::string path, size_t position);
+
 /// Failure: `err` says for `verb` which array is missing, left over, or of
 /// another type.
 LogicalResult findArrays(const CheckedProgram &checked, const Options &options,

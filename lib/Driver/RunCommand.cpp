@@ -101,8 +101,7 @@ bool Runner::isExpected(const RunResult &result) {
   bool agrees = true;
   for (auto [i, value] : llvm::enumerate(result.results)) {
     std::string name;
-    for (const std::string &candidate :
-         {paths_[i], "arr_" + std::to_string(i), std::to_string(i)})
+    for (const std::string &candidate : arrayNames(paths_[i], i))
       if (name.empty() && file->contains(candidate))
         name = candidate;
     if (name.empty()) {

@@ -75,25 +75,25 @@ int PreparedRun::prepare(RunOptions &options, raw_ostream &err) {
   auto complain = [&](const RunError &error) {
     printRunError(err, *checked_.program, name_, "error", error);
   };
-  {
-    // What cannot run for want of a kernel is said before arrays are read.
-    Interpreter probe(checked_, primitives_, options);
-    bool missing = false;
-    for (const RunError &error : probe.errors())
-      if (!StringRef(error.message).starts_with("the value of ")) {
-        complain(error);
-        missing = true;
-      }
-    if (missing)
-      return 1;
-    std::string refusal = memoryRefusal(probe, options_.maxMemory);
-    if (!refusal.empty()) {
-      err << "shardtype " << verb_ << ": " << refusal << '\n';
-      return 2;
-    }
+  // What cannot run at all is said before arrays are read.
+  interpreter_ = std::make_unique<Interpreter>(checked_, primitives_, options);
+  bool isUnable = false, lacksValues = false;
+  for (const RunError &error : interpreter_->errors()) {
+    (error.aboutValue ? lacksValues : isUnable) = true;
+    if (!error.aboutValue)
+      complain(error);
+  }
+  if (isUnable)
+    return 1;
+  std::string refusal = memoryRefusal(*interpreter_, options_.maxMemory);
+  if (!refusal.empty()) {
+    err << "shardtype " << verb_ << ": " << refusal << '\n';
+    return 2;
   }
   if (failed(findArrays(checked_, options_, verb_, arrays_, err)))
     return 2;
+  if (!lacksValues)
+    return 0;
   options.constants = std::move(arrays_.constants);
   options.constvars = std::move(arrays_.constvars);
   interpreter_ = std::make_unique<Interpreter>(checked_, primitives_, options);

@@ -50,12 +50,9 @@ void Device::leave() {
   std::vector<Datum> outs;
   outs.reserve(frame->plan->outs.size());
   for (auto [i, place] : llvm::enumerate(frame->plan->outs)) {
-    bool again = false; // Is it an earlier or later result as well?
-    for (size_t k = i + 1; k < frame->plan->outs.size() && !again; ++k)
-      again = frame->plan->outs[k].raw == place.raw;
     if (place.isConstant())
       outs.push_back(frame->plan->constants[place.index()]);
-    else if (again)
+    else if (frame->plan->repeats[i])
       outs.push_back(frame->slots[place.index()]);
     else
       outs.push_back(std::move(frame->slots[place.index()]));
@@ -137,9 +134,9 @@ std::optional<SharedKey> Device::sharedKey(const BodyFrame &frame,
                    static_cast<uint64_t>(place)};
 }
 
-/// True: go on; false: it failed or waits.
-bool Device::runKernel(BodyFrame &frame, const Step &step) {
-  SmallVector<Datum *, 4> operands;
+/// Finds the operands of an equation; what they vary over.
+static AxisSet findOperands(const BodyFrame &frame, const Step &step,
+                            SmallVectorImpl<Datum *> &operands) {
   AxisSet varying = frame.control;
   for (Place place : step.operands) {
     operands.push_back(
@@ -148,6 +145,13 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
             : &frame.slots[place.index()]);
     varying |= operands.back()->varying;
   }
+  return varying;
+}
+
+/// True: go on; false: it failed or waits.
+bool Device::runKernel(BodyFrame &frame, const Step &step) {
+  SmallVector<Datum *, 4> operands;
+  AxisSet varying = findOperands(frame, step, operands);
   SmallVector<Datum, 1> values(step.results.size());
   std::optional<SharedKey> key;
   if (step.shares && !manual.empty()) {
@@ -187,14 +191,7 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
 
 void Device::startTask(BodyFrame &frame, const Step &step) {
   SmallVector<Datum *, 6> operands;
-  AxisSet varying = frame.control;
-  for (Place place : step.operands) {
-    operands.push_back(
-        place.isConstant()
-            ? const_cast<Datum *>(&frame.plan->constants[place.index()])
-            : &frame.slots[place.index()]);
-    varying |= operands.back()->varying;
-  }
+  AxisSet varying = findOperands(frame, step, operands);
   frame.suspended = std::make_unique<Suspended>(
       step.equation, *this, run_.options().eval, std::move(operands),
       step.lastUses, step.results.size(), frame.control, varying);
@@ -241,10 +238,7 @@ Device::Status Device::step() {
     if (!entering_)
       return Status::Waiting;
     BodyCall &call = *std::exchange(entering_, nullptr);
-    const Plan *plan = nullptr;
-    for (auto [body, found] : step.bodies)
-      if (body == call.body)
-        plan = found;
+    const Plan *plan = step.planOf(call.body);
     if (!plan || call.inputs.size() != plan->inputs.size()) {
       error = errorHere("'" + call.cx.name().str() +
                         "' runs a body that was not typed");

@@ -3,28 +3,11 @@
 #include "Plan.h"
 #include "Constants.h"
 #include "shardtype/IR/Paths.h"
+#include "shardtype/Rules/NoBodies.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace shardtype;
 using namespace shardtype::interp;
-
-namespace {
-/// Decoding parameters asks nothing of the checker.
-class NoHost final : public TypingHost {
-public:
-  Body typeBody(JaxprId, ArrayRef<Typed>, MeshId, BodyInputs,
-                std::optional<Vma>) override {
-    return {};
-  }
-  std::vector<Typed> tryBody(JaxprId, ArrayRef<Typed>, MeshId) override {
-    return {};
-  }
-  TypeId binder(JaxprId, unsigned) override { return {}; }
-  MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned, TypeId, int) override {
-    return std::nullopt;
-  }
-};
-} // namespace
 
 namespace shardtype::interp {
 /// Makes one plan.
@@ -120,14 +103,10 @@ Place PlanBuilder::constant(Atom atom) {
   if (!value) {
     value = valueOf(program_, program_.literal(atom.literal()));
     if (!value)
-      plans_.errors.push_back(
-          {"the value of the literal " +
-               cx_.str(program_.literal(atom.literal()).repr).str() +
-               " is not in the program",
-           plan_.path,
-           {},
-           {},
-           {}});
+      plans_.lackValue(
+          plan_, "the literal " +
+                     cx_.str(program_.literal(atom.literal()).repr).str() +
+                     " is not in the program");
   }
   plan_.constants.push_back(value);
   Place place;
@@ -159,22 +138,13 @@ void PlanBuilder::addConstants() {
     TypeId type = checked_.type(plan_.instance, var);
     std::string name = "constant " + std::to_string(i);
     if (!value)
-      plans_.errors.push_back({"the value of " + name +
-                                   (type.valid() ? ", " + str(cx_, type) : "") +
-                                   ", is not in the program",
-                               plan_.path,
-                               {},
-                               {},
-                               {}});
+      plans_.lackValue(plan_, name +
+                                  (type.valid() ? ", " + str(cx_, type) : "") +
+                                  ", is not in the program");
     else if (type.valid() && cx_.type(type).isArray() &&
              (cx_.type(type).dtype != value.dtype() ||
               ArrayRef<int64_t>(cx_.type(type).shape) != value.shape()))
-      plans_.errors.push_back(
-          {"the value of " + name + " is no " + str(cx_, type),
-           plan_.path,
-           {},
-           {},
-           {}});
+      plans_.lackValue(plan_, name + " is no " + str(cx_, type));
     places_[local(var)].raw = plan_.constants.size() | Place::ConstantBit;
     plan_.constants.push_back(value);
   }
@@ -258,7 +228,7 @@ void PlanBuilder::addStep(EqnId id) {
     SmallVector<Typed, 4> typed;
     for (TypeId type : step.equation.operandTypes)
       typed.push_back({type});
-    NoHost host;
+    NoBodies host; // Decoding asks nothing of it.
     TypingContext::Options options;
     TypingContext typing(cx_, program_, *row, eqn.params, typed, instance_.mesh,
                          eqn.numResults, options, host);
@@ -305,13 +275,12 @@ void PlanBuilder::addStep(EqnId id) {
     }
     Place place = places_[local(atom.var())];
     step.operands.push_back(place);
-    if (place.isConstant() || place.nowhere() ||
-        lastUse_[local(atom.var())] != now ||
-        llvm::is_contained(step.dying, place.index()))
+    uint32_t &lastUse = lastUse_[local(atom.var())];
+    if (place.isConstant() || place.nowhere() || lastUse != now)
       continue;
+    lastUse = Never; // It dies once, however often it is an operand.
     step.dying.push_back(place.index());
-    bool once = llvm::count(operands, atom) == 1;
-    if (once && i < 64)
+    if (i < 64 && llvm::count(operands, atom) == 1)
       step.lastUses |= uint64_t(1) << i;
   }
   for (uint32_t slot : step.dying)
@@ -338,6 +307,11 @@ void PlanBuilder::build() {
   for (Atom out : jaxpr_.outs)
     plan_.outs.push_back(out.isLiteral() ? constant(out)
                                          : places_[local(out.var())]);
+  plan_.repeats.resize(plan_.outs.size());
+  llvm::DenseSet<uint32_t> later;
+  for (size_t i = plan_.outs.size(); i-- > 0;)
+    if (!plan_.outs[i].isConstant())
+      plan_.repeats[i] = !later.insert(plan_.outs[i].index()).second;
 }
 
 Plans::Plans(const CheckedProgram &checked, const PrimitiveSet &primitives,
@@ -345,13 +319,21 @@ Plans::Plans(const CheckedProgram &checked, const PrimitiveSet &primitives,
     : checked_(checked), primitives_(primitives), options_(options),
       plans_(checked.instances.size()) {
   if (!checked.entryInstance.valid()) {
-    errors.push_back({"the program could not be typed", {}, {}, {}, {}});
+    errors.emplace_back().message = "the program could not be typed";
     return;
   }
   entry_ = planFor(checked.entryInstance, "");
 }
 
 Plans::~Plans() = default;
+
+void Plans::lackValue(const Plan &plan, std::string what) {
+  RunError error;
+  error.message = "the value of " + std::move(what);
+  error.path = plan.path;
+  error.aboutValue = true;
+  errors.push_back(std::move(error));
+}
 
 const Plan *Plans::planFor(InstanceId instance, const std::string &path) {
   std::unique_ptr<Plan> &plan = plans_[instance.index()];
@@ -374,9 +356,9 @@ std::string Plans::pathOf(const Plan &plan, EqnId eqn) const {
 RunError Plans::errorAt(const Plan &plan, EqnId eqn,
                         std::string message) const {
   const Program &program = *checked_.program;
-  return {std::move(message),
-          pathOf(plan, eqn),
-          program.info(program.eqn(eqn).info).stack,
-          {},
-          {}};
+  RunError error;
+  error.message = std::move(message);
+  error.path = pathOf(plan, eqn);
+  error.stack = program.info(program.eqn(eqn).info).stack;
+  return error;
 }

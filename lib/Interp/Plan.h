@@ -32,6 +32,13 @@ struct Step {
   /// Devices with equal operands may take one result: it has no state, and is
   /// work enough.
   bool shares = false;
+  /// Of a body that it may run; null: no rule typed that one.
+  const Plan *planOf(JaxprId body) const {
+    for (auto [id, plan] : bodies)
+      if (id == body)
+        return plan;
+    return nullptr;
+  }
 };
 
 /// A jaxpr typed for one tuple of argument types. Slots are shared by values
@@ -44,6 +51,7 @@ struct Plan {
   std::vector<Datum> constants;
   SmallVector<Place, 4> inputs;
   SmallVector<Place, 4> outs;
+  std::vector<bool> repeats; // Is an out the same slot as a later one?
   uint32_t numSlots = 0;
 };
 
@@ -57,6 +65,8 @@ public:
   std::vector<RunError> errors;
   std::vector<std::string> names; // Of primitives, by Step::statistic.
   const CheckedProgram &checked() const { return checked_; }
+  /// Adds an error about a constant or a literal: "the value of `what`".
+  void lackValue(const Plan &plan, std::string what);
   /// The equation's place in the program.
   RunError errorAt(const Plan &plan, EqnId eqn, std::string message) const;
   std::string pathOf(const Plan &plan, EqnId eqn) const;

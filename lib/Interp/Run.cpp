@@ -161,10 +161,7 @@ void Run::fail(RunError error) {
 
 void Run::startFork(Device &device, Fork &fork) {
   const Step &step = *device.current();
-  const Plan *plan = nullptr;
-  for (auto [body, found] : step.bodies)
-    if (body == fork.body)
-      plan = found;
+  const Plan *plan = step.planOf(fork.body);
   if (!plan ||
       plan->inputs.size() != (fork.inputs.empty() ? 0 : fork.inputs[0].size()))
     return fail(device.errorHere("'" + fork.cx.name().str() +

@@ -112,24 +112,6 @@ static int64_t offsetOf(ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
   return offset * itemBytes;
 }
 
-std::optional<Tensor> kernels::sharedBlockOf(const Tensor &from,
-                                             ArrayRef<int64_t> starts,
-                                             ArrayRef<int64_t> sizes) {
-  // Whole dims behind one that is cut, and single entries before it.
-  bool isCut = false;
-  for (auto [size, whole] :
-       llvm::zip_equal(llvm::reverse(sizes), llvm::reverse(from.shape()))) {
-    if (isCut && size != 1)
-      return std::nullopt;
-    isCut |= size != whole;
-  }
-  int64_t first = 0;
-  for (auto [start, stride] :
-       llvm::zip_equal(starts, rowMajorStrides(from.shape())))
-    first += start * stride;
-  return from.part(first, sizes);
-}
-
 Tensor kernels::blockOf(const Tensor &from, ArrayRef<int64_t> starts,
                         ArrayRef<int64_t> sizes) {
   if (sizes == from.shape())
@@ -141,6 +123,19 @@ Tensor kernels::blockOf(const Tensor &from, ArrayRef<int64_t> starts,
               from.data() + offsetOf(starts, strides, bytes), strides, sizes,
               bytes);
   return block;
+}
+
+Tensor kernels::viewOf(const Tensor &from, ArrayRef<int64_t> starts,
+                       ArrayRef<int64_t> sizes) {
+  // Whole dims behind one that is cut, and single entries before it.
+  bool isCut = false;
+  for (auto [size, whole] :
+       llvm::zip_equal(llvm::reverse(sizes), llvm::reverse(from.shape()))) {
+    if (isCut && size != 1)
+      return blockOf(from, starts, sizes);
+    isCut |= size != whole;
+  }
+  return from.part(offsetOf(starts, rowMajorStrides(from.shape()), 1), sizes);
 }
 
 void kernels::moveBlock(Tensor &into, ArrayRef<int64_t> to, const Tensor &from,

@@ -54,40 +54,38 @@ template <typename T> inline T mulOf(T a, T b) {
   else
     return T(static_cast<ComputeType<T>>(a) * static_cast<ComputeType<T>>(b));
 }
+namespace detail {
+/// Where neither is NaN.
+template <typename T> inline bool isLess(T a, T b) {
+  if constexpr (isComplexElement<T>)
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+  else if constexpr (isFloatElement<T>)
+    return below<ComputeType<T>>(a, b);
+  else
+    return static_cast<ComputeType<T>>(a) < static_cast<ComputeType<T>>(b);
+}
+template <typename T> inline bool isNaN(T a) {
+  if constexpr (isComplexElement<T>)
+    return std::isnan(a.real()) || std::isnan(a.imag());
+  else if constexpr (isFloatElement<T>)
+    return std::isnan(static_cast<ComputeType<T>>(a));
+  else
+    return false;
+}
+} // namespace detail
+
 /// NaN if either is; +0 above -0; complex numbers by real, then imaginary part.
 template <typename T> inline T maxOf(T a, T b) {
-  if constexpr (isComplexElement<T>) {
-    if (std::isnan(a.real()) || std::isnan(a.imag()))
-      return a;
-    if (std::isnan(b.real()) || std::isnan(b.imag()))
-      return b;
-    bool less =
-        a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-    return less ? b : a;
-  } else if constexpr (isFloatElement<T>) {
-    ComputeType<T> x = a, y = b;
-    return std::isnan(x) ? a : std::isnan(y) ? b : detail::below(x, y) ? b : a;
-  } else {
-    return static_cast<ComputeType<T>>(a) < static_cast<ComputeType<T>>(b) ? b
-                                                                           : a;
-  }
+  return detail::isNaN(a)       ? a
+         : detail::isNaN(b)     ? b
+         : detail::isLess(a, b) ? b
+                                : a;
 }
 template <typename T> inline T minOf(T a, T b) {
-  if constexpr (isComplexElement<T>) {
-    if (std::isnan(a.real()) || std::isnan(a.imag()))
-      return a;
-    if (std::isnan(b.real()) || std::isnan(b.imag()))
-      return b;
-    bool less =
-        b.real() < a.real() || (a.real() == b.real() && b.imag() < a.imag());
-    return less ? b : a;
-  } else if constexpr (isFloatElement<T>) {
-    ComputeType<T> x = a, y = b;
-    return std::isnan(x) ? a : std::isnan(y) ? b : detail::below(y, x) ? b : a;
-  } else {
-    return static_cast<ComputeType<T>>(b) < static_cast<ComputeType<T>>(a) ? b
-                                                                           : a;
-  }
+  return detail::isNaN(a)       ? a
+         : detail::isNaN(b)     ? b
+         : detail::isLess(b, a) ? b
+                                : a;
 }
 
 template <typename T> inline T andOf(T a, T b) {

@@ -3,6 +3,7 @@
 //
 // Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3
 // (2011).
+#include "GeneratorState.h"
 #include "shardtype/Kernels/Binary.h"
 #include "shardtype/Kernels/Random.h"
 #include <array>
@@ -110,26 +111,20 @@ std::pair<Tensor, Tensor> kernels::philoxGenerator(const Tensor &state,
                                                    DType dtype,
                                                    ArrayRef<int64_t> shape) {
   Tensor to = Tensor::uninitialised(dtype, shape);
-  uint32_t words[4];
-  std::memcpy(words, state.data(), sizeof(words));
-  uint64_t counter = uint64_t(words[3]) << 32 | words[2];
+  GeneratorState now(state);
+  uint32_t key = now.words[0], more = now.words[1];
   unsigned bytes = itemSize(dtype);
   uint64_t needed = static_cast<uint64_t>(to.size()) * (bytes == 8 ? 2 : 1);
   std::byte *out = to.mutableData();
-  for (uint64_t at = 0; at < needed; at += 4, ++counter) {
-    Block<4> block =
-        philox4({words[0], words[1]},
-                {static_cast<uint32_t>(counter),
-                 static_cast<uint32_t>(counter >> 32), words[0], words[1]});
+  for (uint64_t at = 0; at < needed; at += 4, ++now.counter) {
+    Block<4> block = philox4(
+        {key, more}, {static_cast<uint32_t>(now.counter),
+                      static_cast<uint32_t>(now.counter >> 32), key, more});
     for (uint64_t k = 0; k < std::min<uint64_t>(4, needed - at); ++k) {
       size_t width = std::min(bytes, 4u);
       std::memcpy(out, &block[k], width);
       out += width;
     }
   }
-  words[2] = static_cast<uint32_t>(counter);
-  words[3] = static_cast<uint32_t>(counter >> 32);
-  Tensor after = Tensor::uninitialised(state.dtype(), state.shape());
-  std::memcpy(after.mutableData(), words, sizeof(words));
-  return {std::move(after), std::move(to)};
+  return {now.store(state), std::move(to)};
 }

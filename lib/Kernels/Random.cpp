@@ -1,6 +1,7 @@
 // Random.cpp - keys and bits of threefry.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Random.h"
+#include "GeneratorState.h"
 #include "Vector.h"
 #include "shardtype/Kernels/Binary.h"
 #include "shardtype/Tensor/Element.h"
@@ -235,13 +236,10 @@ std::pair<Tensor, Tensor> kernels::threefryGenerator(const Tensor &state,
                                                      DType dtype,
                                                      ArrayRef<int64_t> shape) {
   Tensor to = Tensor::uninitialised(dtype, shape);
-  // The state's words in memory: those of the key, then the counter.
-  uint32_t words[4];
-  std::memcpy(words, state.data(), sizeof(words));
-  uint64_t counter = uint64_t(words[3]) << 32 | words[2];
+  GeneratorState now(state);
   auto block = [&](uint64_t number) {
-    Words at = wordsOf(counter + number);
-    return threefry({words[0], words[1]}, {at.low, at.high});
+    Words at = wordsOf(now.counter + number);
+    return threefry({now.words[0], now.words[1]}, {at.low, at.high});
   };
   uint64_t blocks = 0;
   dispatchSize(itemSize(dtype), [&](auto tag) {
@@ -255,10 +253,6 @@ std::pair<Tensor, Tensor> kernels::threefryGenerator(const Tensor &state,
       blocks = fillPairs(to.fill<T>(), shape, block);
     }
   });
-  counter += blocks;
-  words[2] = static_cast<uint32_t>(counter);
-  words[3] = static_cast<uint32_t>(counter >> 32);
-  Tensor after = Tensor::uninitialised(state.dtype(), state.shape());
-  std::memcpy(after.mutableData(), words, sizeof(words));
-  return {std::move(after), std::move(to)};
+  now.counter += blocks;
+  return {now.store(state), std::move(to)};
 }

@@ -7,6 +7,7 @@
 #include "Manual.h"
 #include "shardtype/Kernels/Blocks.h"
 #include "shardtype/Kernels/Combine.h"
+#include "shardtype/Kernels/Index.h"
 #include "shardtype/Kernels/Reduce.h"
 #include <cstring>
 
@@ -87,6 +88,18 @@ static int64_t integerParam(EvalContext &cx, StringRef key) {
   return value ? value->integer : 0;
 }
 
+/// The group's members meet with all of their operands; `complete` gives each
+/// its result.
+static Task meetIn(EvalContext &cx,
+                   LogicalResult (*complete)(ArrayRef<Meet *>)) {
+  Group group = groupOf(cx);
+  std::vector<Datum> inputs = cx.takeOperands();
+  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
+                                             complete, std::move(inputs));
+  cx.setDatum(0, std::move(outs[0]));
+  co_return success();
+}
+
 //===--- Reductions -------------------------------------------------------===//
 
 static Combine howOf(StringRef name) {
@@ -151,14 +164,7 @@ static LogicalResult gatherAll(ArrayRef<Meet *> members) {
   return success();
 }
 
-Task shardtype::gatherEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs(1, cx.takeDatum(0));
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             gatherAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
-}
+Task shardtype::gatherEval(EvalContext &cx) { return meetIn(cx, gatherAll); }
 
 //===--- reduce_scatter ---------------------------------------------------===//
 
@@ -178,8 +184,7 @@ static LogicalResult scatterAll(ArrayRef<Meet *> members) {
   AxisSet axes = varyingOfOwn(members);
   Tensor sum = kernels::combine(Combine::Sum, operands);
   for (Meet *member : members) {
-    auto shared = kernels::sharedBlockOf(sum, starts, part);
-    Tensor block = shared ? *shared : kernels::blockOf(sum, starts, part);
+    Tensor block = kernels::viewOf(sum, starts, part);
     member->outputs.assign(1, Datum(block.reshaped(result), axes));
     starts[dim] += part[dim];
   }
@@ -187,12 +192,7 @@ static LogicalResult scatterAll(ArrayRef<Meet *> members) {
 }
 
 Task shardtype::reduceScatterEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs(1, cx.takeDatum(0));
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             scatterAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
+  return meetIn(cx, scatterAll);
 }
 
 //===--- all_to_all -------------------------------------------------------===//
@@ -224,26 +224,10 @@ static LogicalResult exchangeAll(ArrayRef<Meet *> members) {
 }
 
 Task shardtype::allToAllEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs(1, cx.takeDatum(0));
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             exchangeAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
+  return meetIn(cx, exchangeAll);
 }
 
 //===--- ragged_all_to_all ------------------------------------------------===//
-
-static int64_t entryOf(const Tensor &numbers, size_t i) {
-  switch (itemSize(numbers.dtype())) {
-  case 4:
-    return numbers.as<int32_t>()[i];
-  case 8:
-    return numbers.as<int64_t>()[i];
-  default:
-    return -1;
-  }
-}
 
 /// Operands: operand, output, input offsets, send sizes, output offsets,
 /// receive sizes. What a sender gives to receiver k stands at entry k.
@@ -263,9 +247,9 @@ static LogicalResult raggedAll(ArrayRef<Meet *> members) {
   for (Meet *sender : members) {
     const Tensor &operand = sender->inputs[0].tensor;
     for (size_t k = 0; k < members.size(); ++k) {
-      int64_t from = entryOf(sender->inputs[2].tensor, k),
-              count = entryOf(sender->inputs[3].tensor, k),
-              to = entryOf(sender->inputs[4].tensor, k);
+      int64_t from = kernels::integerAt(sender->inputs[2].tensor, k),
+              count = kernels::integerAt(sender->inputs[3].tensor, k),
+              to = kernels::integerAt(sender->inputs[4].tensor, k);
       if (from < 0 || count < 0 || to < 0 || operand.rank() == 0 ||
           from + count > operand.dim(0) || to + count > results[k].dim(0))
         return cx.fail("sends rows that are outside of its arrays");
@@ -282,14 +266,7 @@ static LogicalResult raggedAll(ArrayRef<Meet *> members) {
   return success();
 }
 
-Task shardtype::raggedEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs = cx.takeOperands();
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             raggedAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
-}
+Task shardtype::raggedEval(EvalContext &cx) { return meetIn(cx, raggedAll); }
 
 //===--- ppermute and pbroadcast ------------------------------------------===//
 
@@ -330,14 +307,7 @@ static LogicalResult permuteAll(ArrayRef<Meet *> members) {
   return success();
 }
 
-Task shardtype::permuteEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs(1, cx.takeDatum(0));
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             permuteAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
-}
+Task shardtype::permuteEval(EvalContext &cx) { return meetIn(cx, permuteAll); }
 
 static LogicalResult broadcastAll(ArrayRef<Meet *> members) {
   Meet &first = *members.front();
@@ -353,12 +323,7 @@ static LogicalResult broadcastAll(ArrayRef<Meet *> members) {
 }
 
 Task shardtype::broadcastEval(EvalContext &cx) {
-  Group group = groupOf(cx);
-  std::vector<Datum> inputs = cx.takeOperands();
-  std::vector<Datum> outs = co_await cx.meet(group.axes, group.parts.members,
-                                             broadcastAll, std::move(inputs));
-  cx.setDatum(0, std::move(outs[0]));
-  co_return success();
+  return meetIn(cx, broadcastAll);
 }
 
 //===--- axis_index -------------------------------------------------------===//

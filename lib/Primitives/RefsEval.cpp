@@ -4,6 +4,7 @@
 // What an index names is a list of places in the Ref's array, in the order of
 // the elements that are read or written. The whole array needs no list.
 #include "RefsEval.h"
+#include "shardtype/Kernels/Index.h"
 #include "shardtype/Kernels/Shape.h"
 #include "shardtype/Tensor/Element.h"
 #include "llvm/Support/JSON.h"
@@ -39,10 +40,7 @@ static std::optional<int64_t> scalarOf(EvalContext &cx, const json::Value &v,
   const Tensor &t = cx.operand(first + static_cast<unsigned>(*k));
   if (!isInteger(t.dtype()) || t.size() != 1)
     return std::nullopt;
-  return dispatchInt(t.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return static_cast<int64_t>(static_cast<ComputeType<T>>(t.as<T>()[0]));
-  });
+  return kernels::integerAt(t, 0);
 }
 
 /// One entry of an index; arrays of numbers set `numbersShape`.
@@ -73,11 +71,8 @@ static LogicalResult readDim(EvalContext &cx, const json::Value &value,
       !isInteger(cx.operand(first + static_cast<unsigned>(*k)).dtype()))
     return cx.fail("has an index that cannot be read");
   const Tensor &t = cx.operand(first + static_cast<unsigned>(*k));
-  dispatchInt(t.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (T x : t.as<T>())
-      dim.numbers.push_back(static_cast<ComputeType<T>>(x));
-  });
+  for (int64_t i = 0; i < t.size(); ++i)
+    dim.numbers.push_back(kernels::integerAt(t, i));
   if (t.rank() > numbersShape.size())
     numbersShape.assign(t.shape().begin(), t.shape().end());
   return success();

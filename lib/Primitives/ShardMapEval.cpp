@@ -130,10 +130,8 @@ static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
     }
     SmallVector<int64_t, 6> starts = startsOf(grid, device, spec, sizes);
     Tensor &block = blocks[starts];
-    if (!block) {
-      auto shared = kernels::sharedBlockOf(value.tensor, starts, sizes);
-      block = shared ? *shared : kernels::blockOf(value.tensor, starts, sizes);
-    }
+    if (!block)
+      block = kernels::viewOf(value.tensor, starts, sizes);
     into.emplace_back(block, varying);
   }
 }

@@ -2,29 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Situation.h"
 #include "ReadValue.h"
+#include "shardtype/Rules/NoBodies.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace shardtype;
 using namespace shardtype::oracle;
-
-namespace {
-/// The verdict files hold no primitive with a body.
-class NoBodies : public TypingHost {
-public:
-  Body typeBody(JaxprId body, ArrayRef<Typed>, MeshId, BodyInputs,
-                std::optional<Vma>) override {
-    return {body, {}, {}, /*hadErrors=*/true};
-  }
-  std::vector<Typed> tryBody(JaxprId, ArrayRef<Typed>, MeshId) override {
-    return {};
-  }
-  TypeId binder(JaxprId, unsigned) override { return {}; }
-  MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned, TypeId, int) override {
-    return std::nullopt;
-  }
-};
-} // namespace
 
 std::string Case::expected() const {
   return error.empty() ? llvm::join(results, ", ") : "!" + error;

@@ -2,29 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RuleFixture.h"
 #include "../oracle/ReadValue.h"
+#include "shardtype/Rules/NoBodies.h"
 #include "llvm/ADT/StringExtras.h"
 #include <stdexcept>
 
 using namespace shardtype;
 using namespace shardtype::test;
-
-namespace {
-class NoBodies : public TypingHost {
-public:
-  Body typeBody(JaxprId body, ArrayRef<Typed>, MeshId, BodyInputs,
-                std::optional<Vma>) override {
-    return {body, {}, {}, /*hadErrors=*/true};
-  }
-  std::vector<Typed> tryBody(JaxprId, ArrayRef<Typed>, MeshId) override {
-    return {};
-  }
-  TypeId binder(JaxprId, unsigned) override { return {}; }
-  MeshId rewriteMesh(MeshId recorded) override { return recorded; }
-  std::optional<DiagNote> origin(const Body &, unsigned, TypeId, int) override {
-    return std::nullopt;
-  }
-};
-} // namespace
 
 std::string RuleOutcome::marks() const {
   std::vector<std::string> texts;

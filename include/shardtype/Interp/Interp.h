@@ -17,6 +17,8 @@ struct RunError {
   StackId stack;      // The user's source.
   std::string device; // `x=0,y=1`; empty: outside of shard_map.
   std::vector<std::string> notes;
+  /// Of a constant that lacks its value; `RunOptions` may give it.
+  bool aboutValue = false;
 };
 
 /// A value that was asked for while it was computed.

@@ -14,11 +14,6 @@ void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
                  const std::byte *from, ArrayRef<int64_t> fromStrides,
                  ArrayRef<int64_t> shape, unsigned itemBytes);
 
-/// The block as part of the array's own memory, if it is contiguous there.
-std::optional<Tensor> sharedBlockOf(const Tensor &from,
-                                    ArrayRef<int64_t> starts,
-                                    ArrayRef<int64_t> sizes);
-
 /// The block of `sizes` elements of `from` at `starts` becomes that of `into`
 /// at `to`.
 void moveBlock(Tensor &into, ArrayRef<int64_t> to, const Tensor &from,
@@ -27,6 +22,10 @@ void moveBlock(Tensor &into, ArrayRef<int64_t> to, const Tensor &from,
 /// The block of `sizes` elements of `from` that begins at `starts`.
 Tensor blockOf(const Tensor &from, ArrayRef<int64_t> starts,
                ArrayRef<int64_t> sizes);
+/// The same; where it is contiguous in the array, it shares that one's memory,
+/// all of which then lives as long as the block.
+Tensor viewOf(const Tensor &from, ArrayRef<int64_t> starts,
+              ArrayRef<int64_t> sizes);
 
 /// Writes `block` into `into` at `starts`; `into` must be unique and of the
 /// same dtype.
