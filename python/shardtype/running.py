@@ -42,22 +42,23 @@ def run(
     out as their words.
 
     Raises `RunFailed` with the program's words if it has errors or its run ends in one,
-    `ExportError` for wrong uses.
+    `Rejected` if JAX refuses a function with derivatives under the mesh, `ExportError`
+    for other wrong uses.
     """
     executable = runner.verified(runner.find(program))
-    config: JsonObject = {}
-    if mesh is not None:
-        config["mesh"] = specs.mesh_text(specs.to_mesh(mesh))
+    on = None if mesh is None else specs.to_mesh(mesh)
+    config: JsonObject = {} if on is None else {"mesh": specs.mesh_text(on)}
     if callable(fn):
-        traced = tracing.trace(
-            fn, args, kwargs, mode="plain" if mesh is None else "auto",
-            mesh=None if mesh is None else specs.to_mesh(mesh), in_specs=None,
-        )
+        mode = "plain" if on is None else "auto"
+        traced = tracing.trace(fn, args, kwargs, mode=mode, mesh=on, in_specs=None)
+        is_marked = traced.plain is not None
+        if is_marked:  # Markers of derivatives have types but no numbers: JAX's own do.
+            traced = tracing.trace(fn, args, kwargs, mode="native", mesh=on, in_specs=in_specs)
+            config = {}
         exported = program_of(traced, include_constants=True, root=None)
         names = exported.data["entry"]["arg_paths"]
-        if mesh is not None:
-            wanted = argument_specs(fn, args, kwargs, in_specs, specs.to_mesh(mesh))
-            config["in"] = positional(wanted, names)
+        if on is not None and not is_marked:
+            config["in"] = positional(argument_specs(fn, args, kwargs, in_specs, on), names)
         found = _run(executable, exported, _leaves(fn, args, kwargs, names), config, options)
         values = _as_results(found, traced.jaxpr)
         return compat.require_jax().tree_util.tree_unflatten(traced.out_tree, values)

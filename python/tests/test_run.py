@@ -65,6 +65,26 @@ def test_devices_of_a_mesh():
     np.testing.assert_array_equal(ours, x - x.reshape(4, 2).mean(0)[None].repeat(4, 0).ravel())
 
 
+def test_gradients_on_a_mesh():
+    def loss(w, x):
+        return jnp.mean(jnp.tanh(x @ w) ** 2)
+
+    def manual(w, x):
+        part = jax.shard_map(
+            lambda w, x: jax.lax.pmean(loss(w, x), "data"), in_specs=(P(), P("data")), out_specs=P()
+        )
+        return part(w, x)
+
+    w = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    x = np.arange(32, dtype=np.float32).reshape(8, 4) / 8
+    real = jax.grad(loss)(w, x)
+    for fn in (loss, manual):
+        ours = shardtype.run(
+            jax.grad(fn), w, x, mesh="data=4", in_specs=[P(), P("data")]
+        )
+        np.testing.assert_allclose(ours, real, rtol=2e-5, atol=1e-7)
+
+
 def test_a_file(tmp_path):
     path = tmp_path / "program.json"
     shardtype.export(lambda a, b: (a + b, a * b), jnp.float32(0), jnp.float32(0)).save(path)
