@@ -367,7 +367,10 @@ template <auto Type> static constexpr Primitive derivative(StringRef name) {
           .dims = NoRule{NoRule::NotApplicable, "its body has them"},
           .linearity = {},
           .open = OpenRule::Custom,
-          .type = Custom{Type}};
+          .type = Custom{Type},
+          .eval = NoRule{NoRule::NotImplemented,
+                         "a recording has types for derivatives, but no "
+                         "numbers; export with --mode plain or native"}};
 }
 
 static const Primitive Rows[] = {derivative<vjpTypes>("ad_vjp"),
