@@ -242,17 +242,17 @@ int shardtype::runCommand(const Options &options, Streams streams) {
     jobs.reportText(job, streams.err);
     return 2;
   }
-  if (job.exitCode() != 0 && !options.force) {
+  const Diagnostic *unrunnable = findUnrunnable(*job.checked);
+  if (unrunnable || (job.exitCode() != 0 && !options.force)) {
     jobs.reportText(job, streams.err);
-    streams.err << "shardtype run: the program does not type-check; --force "
-                   "runs it all the same\n";
-    return 1;
-  }
-  if (const Diagnostic *error = findUnrunnable(*job.checked)) {
-    jobs.reportText(job, streams.err);
-    streams.err << "shardtype run: --force runs programs whose errors are "
-                   "about shardings and have a fix; '"
-                << info(error->code).code << "' has none\n";
+    if (!unrunnable)
+      streams.err << "shardtype run: the program does not type-check; --force "
+                     "runs it all the same\n";
+    else
+      streams.err << "shardtype run: the program does not type-check. --force "
+                     "runs those whose errors are about shardings and have a "
+                     "fix; '"
+                  << info(unrunnable->code).code << "' has none\n";
     return 1;
   }
   return Runner(jobs, job).run();

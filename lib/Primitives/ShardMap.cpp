@@ -52,8 +52,12 @@ static FailureOr<Region> regionOf(TypingContext &cx) {
   region.wasManual = outer.axesOf(AxisType::Manual);
   bool isSet = p.axes->kind == Value::Set || p.axes->kind == Value::Tuple ||
                p.axes->kind == Value::List;
-  for (ValueId id :
-       isSet ? ArrayRef<ValueId>(p.axes->elements) : ArrayRef<ValueId>()) {
+  if (!isSet)
+    return cx
+        .error(diag::ParamInvalid, "newly_manual_axes",
+               "is no set of axis names")
+        .markParam("newly_manual_axes");
+  for (ValueId id : ArrayRef<ValueId>(p.axes->elements)) {
     const Value &name = cx.program().value(id);
     std::optional<unsigned> at =
         name.text.valid() ? outer.find(name.text) : std::nullopt;
