@@ -132,6 +132,9 @@ bool Runner::isExpected(const RunResult &result) {
   return agrees;
 }
 
+/// One array alone is in a .npy.
+static bool isNpy(StringRef path) { return path.ends_with(".npy"); }
+
 bool Runner::write(const RunResult &result) {
   if (options_.output.empty())
     return true;
@@ -139,7 +142,10 @@ bool Runner::write(const RunResult &result) {
   for (auto [path, value] : llvm::zip_equal(paths_, result.results))
     if (value)
       named.push_back({path, value});
-  if (llvm::Error error = writeNpz(options_.output, named)) {
+  llvm::Error error = isNpy(options_.output) && named.size() == 1
+                          ? writeNpy(options_.output, named.front().tensor)
+                          : writeNpz(options_.output, named);
+  if (error) {
     usage(options_.output + ": " + llvm::toString(std::move(error)));
     return false;
   }
@@ -209,6 +215,9 @@ int Runner::run() {
   if (int code = prepared.prepare(run, err_))
     return code;
   paths_ = resultPaths(*job_.program);
+  if (isNpy(options_.output) && paths_.size() != 1)
+    return usage(options_.output + ": a .npy holds one array, but there are " +
+                 std::to_string(paths_.size()) + " results; name it .npz");
   return report(prepared.run());
 }
 

@@ -4,6 +4,7 @@
 #include "NpyData.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <zip.h>
 
 using namespace shardtype;
@@ -11,6 +12,7 @@ using namespace shardtype;
 struct NpzReader::State {
   zip_t *zip = nullptr;
   NpyLimits limits;
+  std::string alone; // A .npy in place of an archive.
   std::vector<std::string> names;
   std::vector<zip_uint64_t> entries; // Of each name.
   ~State() {
@@ -34,14 +36,24 @@ static std::string zipMessage(int code) {
   return text;
 }
 
+static bool isNpy(const std::string &path) {
+  auto head = llvm::MemoryBuffer::getFileSlice(path, 6, 0);
+  return head && (*head)->getBuffer() == "\x93NUMPY";
+}
+
 llvm::Expected<NpzReader> NpzReader::open(StringRef path,
                                           const NpyLimits &limits) {
   auto state = std::make_unique<State>();
   state->limits = limits;
+  if (isNpy(path.str())) {
+    state->alone = path.str();
+    state->names.push_back("arr_0");
+    return NpzReader(std::move(state));
+  }
   int code = 0;
   state->zip = zip_open(path.str().c_str(), ZIP_RDONLY, &code);
   if (!state->zip)
-    return npyError(code == ZIP_ER_NOZIP ? "it is no .npz file"
+    return npyError(code == ZIP_ER_NOZIP ? "it is no .npz or .npy file"
                                          : zipMessage(code));
   llvm::StringSet<> seen;
   for (zip_int64_t i = 0; i < zip_get_num_entries(state->zip, 0); ++i) {
@@ -161,6 +173,8 @@ llvm::Expected<Tensor> NpzReader::read(StringRef name,
   auto at = llvm::find(state_->names, name);
   if (at == state_->names.end())
     return npyError("there is no array '" + name + "'");
+  if (!state_->alone.empty())
+    return readNpy(state_->alone, expected, state_->limits);
   Entry entry(state_->zip, state_->entries[at - state_->names.begin()]);
   llvm::Expected<Tensor> tensor = readEntry(entry, expected, state_->limits);
   if (tensor)

@@ -220,6 +220,19 @@ TEST_CASE("damaged archives are errors", "[npz]") {
   }
 }
 
+TEST_CASE("a .npy is an archive of one array", "[npz]") {
+  TempPath temp("npy");
+  Tensor tensor = Tensor::of<float>(DType::F32, {2}, {1, 2});
+  REQUIRE_FALSE(static_cast<bool>(writeNpy(temp.path, tensor)));
+  llvm::Expected<NpzReader> reader = NpzReader::open(temp.path);
+  REQUIRE(static_cast<bool>(reader));
+  CHECK(reader->names() == ArrayRef<std::string>{"arr_0"});
+  CHECK(compare(llvm::cantFail(reader->read("arr_0", std::nullopt)), tensor, {})
+            .agrees());
+  auto other = reader->read("a", std::nullopt);
+  CHECK(llvm::toString(other.takeError()) == "there is no array 'a'");
+}
+
 TEST_CASE("a comparison names the worst element", "[compare]") {
   Tensor expected = Tensor::of<float>(DType::F32, {2, 2}, {1, 2, 0.0f, -0.0f});
   Tensor actual =
