@@ -232,6 +232,10 @@ static void addArrays(CLI::App &run, Options &o) {
   run.add_option("--fill", o.fill, "Fill the arrays that are not given")
       ->check(given("--fill 1"))
       ->option_text("VALUE");
+  run.add_flag("--flush-denormals", o.flushDenormals,
+               "Count denormal floats as zero, as JAX does on CPU");
+  run.add_flag("--jax-numbers", o.jaxNumbers,
+               "Depart from the definitions where JAX on CPU does");
 }
 
 static void addRun(CLI::App &run, Options &o) {
@@ -273,10 +277,6 @@ static void addRun(CLI::App &run, Options &o) {
       ->option_text("N");
   run.add_flag("--force", o.force,
                "Run a program whose errors are about shardings");
-  run.add_flag("--flush-denormals", o.flushDenormals,
-               "Count denormal floats as zero, as JAX does on CPU");
-  run.add_flag("--jax-numbers", o.jaxNumbers,
-               "Depart from the definitions where JAX on CPU does");
 }
 
 static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {

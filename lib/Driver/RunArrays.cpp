@@ -264,21 +264,37 @@ LogicalResult shardtype::findArrays(const CheckedProgram &checked,
 
 //===--- Blocks -----------------------------------------------------------===//
 
+bool shardtype::isUnreduced(const Context &cx, TypeId type) {
+  return type.valid() && cx.type(type).isArray() &&
+         !cx.type(type).sharding.unreduced.empty();
+}
+
 void shardtype::printBlocks(raw_ostream &os, const Context &cx, TypeId type,
-                            const Tensor &value, MeshId placed) {
+                            const Tensor &value, const PartialSumsRef &sums,
+                            MeshId placed) {
+  if (isUnreduced(cx, type) && (!sums || !sums->known())) {
+    os << "partial sums" << (sums ? " of '" + sums->lost + "'" : std::string())
+       << " are not kept apart; the sum is\n"
+       << numPyStr(value) << '\n';
+    return;
+  }
   ShardTable table = shardTable(cx, type, placed, {4096, 4096, 4096});
   if (table.shards.empty()) {
     os << numPyStr(value) << '\n';
     return;
   }
-  for (const ShardBlock &shard : table.shards) {
+  const Mesh &mesh = cx.mesh(table.mesh);
+  for (auto [position, shard] : llvm::enumerate(table.shards)) {
     SmallVector<int64_t, 6> starts, sizes;
     for (auto [d, part] : llvm::enumerate(shard.parts)) {
       IndexRange range = table.range(d, part);
       starts.push_back(range.begin);
       sizes.push_back(range.end - range.begin);
     }
+    auto at =
+        coordinatesOf(mesh, mesh.allAxes(), static_cast<int64_t>(position));
+    const Tensor &part = sums ? partAt(*sums, mesh, at) : value;
     os << "device " << shard.devices.front() << '\n'
-       << numPyStr(kernels::blockOf(value, starts, sizes)) << '\n';
+       << numPyStr(kernels::blockOf(part, starts, sizes)) << '\n';
   }
 }

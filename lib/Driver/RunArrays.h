@@ -4,7 +4,7 @@
 #define SHARDTYPE_LIB_DRIVER_RUNARRAYS_H
 
 #include "Options.h"
-#include "shardtype/Tensor/Tensor.h"
+#include "shardtype/Rules/PartialSums.h"
 #include <map>
 
 namespace shardtype {
@@ -26,9 +26,14 @@ SmallVector<std::string, 3> arrayNames(std::string path, size_t position);
 LogicalResult findArrays(const CheckedProgram &checked, const Options &options,
                          StringRef verb, RunArrays &arrays, raw_ostream &err);
 
-/// The block of each device (the first of those that hold it), by the type.
+/// Is this an array of partial sums over axes that are not Manual?
+bool isUnreduced(const Context &cx, TypeId type);
+
+/// The block of each device, by the type; of an unreduced value that of its own
+/// part, or one line that says why parts are not known.
 void printBlocks(raw_ostream &os, const Context &cx, TypeId type,
-                 const Tensor &value, MeshId placed);
+                 const Tensor &value, const PartialSumsRef &sums,
+                 MeshId placed);
 
 /// Standard normal floats, integers from 0 to 9, bools and the words of keys,
 /// the same for the same seed and number.

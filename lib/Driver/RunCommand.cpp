@@ -180,7 +180,8 @@ int Runner::report(RunResult result) {
     TypeId type = checked.resultTypes[i];
     if (options_.devices && value && type.valid()) {
       out_ << paths_[i] << ": " << str(cx_, type) << '\n';
-      printBlocks(out_, cx_, type, value, job_.program->concreteMesh);
+      printBlocks(out_, cx_, type, value, result.sums[i],
+                  job_.program->concreteMesh);
     }
     if (options_.print || !quiet)
       printValue(out_, cx_, paths_[i], type, value);
@@ -200,6 +201,10 @@ int Runner::run() {
   run.eval.flushDenormals = options_.flushDenormals;
   run.eval.jaxNumbers = options_.jaxNumbers;
   run.eval.checkCopies = options_.checkRun;
+  run.eval.keepSums =
+      options_.devices && llvm::any_of(checked.resultTypes, [&](TypeId type) {
+        return isUnreduced(cx_, type);
+      });
   run.statistics = options_.stats;
   run.workers = options_.workers;
   if (!findTraced(run))

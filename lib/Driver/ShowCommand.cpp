@@ -156,24 +156,24 @@ static int showNumbers(const Options &options, Streams streams,
     streams.err << "shardtype show: '" << value << "' is a literal\n";
     return 2;
   }
-  if (!cx.type(found.type).sharding.unreduced.empty())
-    streams.out
-        << "\nPartial sums are not computed apart: these are the sums.\n";
   RunOptions run;
+  run.eval.keepSums = isUnreduced(cx, found.type);
+  run.eval.flushDenormals = options.flushDenormals;
+  run.eval.jaxNumbers = options.jaxNumbers;
   run.traced.push_back(found.atom.var());
   PreparedRun prepared(checked, primitives, options, "show", path);
   if (int code = prepared.prepare(run, streams.err))
     return code;
-  auto print = [&](const Tensor &array) {
+  auto print = [&](const Tensor &array, const PartialSumsRef &sums) {
     streams.out << '\n';
-    printBlocks(streams.out, cx, found.type, array,
+    printBlocks(streams.out, cx, found.type, array, sums,
                 checked.program->concreteMesh);
     return 0;
   };
   const Jaxpr &entry = checked.program->jaxpr(checked.program->entry.jaxpr);
   for (auto [i, argument] : llvm::enumerate(prepared.arguments()))
     if (entry.input(i) == found.atom.var())
-      return print(argument);
+      return print(argument, sumsOfArgument(cx, found.type, argument));
   RunResult result = prepared.run();
   if (result.traced.empty()) {
     if (result.error)
@@ -184,7 +184,7 @@ static int showNumbers(const Options &options, Streams streams,
                   << "'\n";
     return 1;
   }
-  return print(result.traced.front().value);
+  return print(result.traced.front().value, result.traced.front().sums);
 }
 
 /// What kept a program from being checked; exit 2.

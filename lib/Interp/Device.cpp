@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Device.h"
 #include "Run.h"
+#include "Sums.h"
 #include <chrono>
 
 using namespace shardtype;
@@ -70,7 +71,7 @@ void Device::store(BodyFrame &frame, const Step &step,
                    MutableArrayRef<Datum> values) {
   for (auto [i, var] : llvm::enumerate(step.traced))
     if (var.valid())
-      run_.trace(*this, var, values[i].tensor);
+      run_.trace(*this, var, values[i]);
   for (uint32_t slot : step.dying)
     frame.slots[slot] = Datum();
   for (auto [place, value] : llvm::zip_equal(step.results, values))
@@ -170,6 +171,10 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
         break;
       }
   }
+  SmallVector<PartialSumsRef, 1> sums; // Before operands are taken.
+  bool keepsSums = step.hasSums && run_.options().eval.keepSums;
+  if (keepsSums)
+    sums = sumsOf(step, *this, run_.options().eval, operands);
   uint64_t begin = run_.options().statistics ? now() : 0;
   EvalContext cx(step.equation, *this, run_.options().eval, operands,
                  step.lastUses, values, frame.control, varying);
@@ -181,6 +186,9 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
     run_.count(step.statistic, now() - begin, 0);
   for (Datum &value : values)
     value.varying |= varying;
+  if (keepsSums)
+    for (auto [value, own] : llvm::zip_equal(values, sums))
+      value.sums = std::move(own);
   if (key)
     for (Device *device : run_.shared.publish(*key, values))
       run_.ready(device);
@@ -208,6 +216,8 @@ bool Device::finishTask(BodyFrame &frame, const Step &step) {
   }
   for (Datum &value : suspended.results)
     value.varying |= frame.control;
+  if (step.hasSums && run_.options().eval.keepSums)
+    settleSums(step, suspended.results);
   store(frame, step, suspended.results);
   frame.suspended.reset();
   ++frame.pc;

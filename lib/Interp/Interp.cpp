@@ -3,6 +3,7 @@
 #include "shardtype/Interp/Interp.h"
 #include "Predict.h"
 #include "Run.h"
+#include "Sums.h"
 
 using namespace shardtype;
 using namespace shardtype::interp;
@@ -12,7 +13,9 @@ struct Interpreter::Impl {
   Plans plans;
   Impl(const CheckedProgram &checked, const PrimitiveSet &primitives,
        RunOptions given)
-      : options(std::move(given)), plans(checked, primitives, options) {}
+      : options(std::move(given)), plans(checked, primitives, options) {
+    options.eval.keepSums |= plans.readsSums;
+  }
 };
 
 Interpreter::Interpreter(const CheckedProgram &program,
@@ -26,10 +29,20 @@ const std::vector<RunError> &Interpreter::errors() const {
 }
 
 uint64_t Interpreter::predictedBytes() const {
-  return predictBytes(impl_->plans);
+  return predictBytes(impl_->plans, impl_->options.eval.keepSums);
 }
 
 RunResult Interpreter::run(std::vector<Tensor> arguments) {
   assert(errors().empty() && "errors() says why it cannot run");
   return Run(impl_->plans, impl_->options).run(std::move(arguments));
+}
+
+PartialSumsRef shardtype::sumsOfArgument(const Context &cx, TypeId id,
+                                         const Tensor &value) {
+  if (!isPartial(cx, id))
+    return nullptr;
+  const Sharding &to = cx.type(id).sharding;
+  Sharding from = to;
+  from.unreduced = AxisSet();
+  return placedSums(cx, from, to, value, nullptr);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Plan.h"
 #include "Constants.h"
+#include "Sums.h"
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Rules/NoBodies.h"
 #include "llvm/ADT/DenseSet.h"
@@ -257,6 +258,11 @@ void PlanBuilder::addStep(EqnId id) {
       elements += *count;
   }
   step.shares = row && row->eval.kernel() && !hasState && elements >= 256;
+  auto partial = [&](TypeId type) { return isPartial(cx_, type); };
+  bool takesSums = llvm::any_of(step.equation.operandTypes, partial);
+  step.hasSums = takesSums || llvm::any_of(step.equation.resultTypes, partial);
+  plans_.readsSums |=
+      takesSums && program_.param(eqn.params, "newly_manual_axes").valid();
   // Results first: they must not take the slots of operands.
   for (unsigned i = 0; i < eqn.numResults; ++i) {
     VarId var = program_.result(eqn, i);

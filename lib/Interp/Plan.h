@@ -32,6 +32,8 @@ struct Step {
   /// Devices with equal operands may take one result: it has no state, and is
   /// work enough.
   bool shares = false;
+  /// Some operand or result is unreduced over axes that are not Manual.
+  bool hasSums = false;
   /// Of a body that it may run; null: no rule typed that one.
   const Plan *planOf(JaxprId body) const {
     for (auto [id, plan] : bodies)
@@ -62,6 +64,8 @@ public:
         const RunOptions &options);
   ~Plans();
   const Plan *entry() const { return entry_; }
+  /// Partial sums enter a region, so they have to be kept apart.
+  bool readsSums = false;
   std::vector<RunError> errors;
   std::vector<std::string> names; // Of primitives, by Step::statistic.
   const CheckedProgram &checked() const { return checked_; }

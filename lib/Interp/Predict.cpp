@@ -9,8 +9,9 @@ using namespace shardtype::interp;
 namespace {
 class Predictor {
 public:
-  explicit Predictor(const Plans &plans)
-      : plans_(plans), cx_(plans.checked().program->context()) {}
+  Predictor(const Plans &plans, bool keepSums)
+      : plans_(plans), keepSums_(keepSums),
+        cx_(plans.checked().program->context()) {}
   /// The most bytes beyond those of its inputs, on all devices that run it.
   uint64_t peak(const Plan &plan, AxisSet devices);
   uint64_t bytes(TypeId type, AxisSet devices) const;
@@ -19,6 +20,7 @@ private:
   uint64_t bodies(const Step &step, AxisSet devices);
   AxisSet newAxes(const Step &step);
   const Plans &plans_;
+  const bool keepSums_;
   const Context &cx_;
   MeshId mesh_; // Of the devices.
   std::map<std::pair<const Plan *, uint64_t>, uint64_t> known_;
@@ -39,6 +41,10 @@ uint64_t Predictor::bytes(TypeId id, AxisSet devices) const {
     return UnknownBytes;
   uint64_t own =
       multiplyAmounts(static_cast<uint64_t>(*count), itemSize(type.dtype));
+  if (keepSums_ && !type.sharding.unreduced.empty()) {
+    int64_t parts = cx_.mesh(type.sharding.mesh).size(type.sharding.unreduced);
+    own = addAmounts(own, multiplyAmounts(own, static_cast<uint64_t>(parts)));
+  }
   const Mesh &mesh = cx_.meshOrEmpty(mesh_);
   AxisSet varying = type.manual.varying | type.manual.unreduced;
   // Without its check, types say nothing.
@@ -123,10 +129,10 @@ uint64_t Predictor::peak(const Plan &plan, AxisSet devices) {
   return most;
 }
 
-uint64_t interp::predictBytes(const Plans &plans) {
+uint64_t interp::predictBytes(const Plans &plans, bool keepSums) {
   if (!plans.entry())
     return 0;
-  Predictor predictor(plans);
+  Predictor predictor(plans, keepSums);
   uint64_t total = predictor.peak(*plans.entry(), {});
   for (TypeId type : plans.checked().argumentTypes)
     total = addAmounts(total, predictor.bytes(type, {}));

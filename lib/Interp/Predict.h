@@ -11,7 +11,7 @@ namespace shardtype::interp {
 /// body what is alive there; on every device of a region what varies there by
 /// its type, or all if types do not say. An upper bound but for what kernels
 /// use inside; in-place updates make it less. Amounts as in Bytes.h.
-uint64_t predictBytes(const Plans &plans);
+uint64_t predictBytes(const Plans &plans, bool keepSums);
 
 } // namespace shardtype::interp
 

@@ -61,9 +61,16 @@ RunResult Run::run(std::vector<Tensor> arguments) {
   auto begin = std::chrono::steady_clock::now();
   root_ = std::make_unique<Device>(*this);
   std::vector<Datum> inputs;
-  for (Tensor &argument : arguments) {
+  for (auto [argument, type] :
+       llvm::zip_equal(arguments, plans_.checked().argumentTypes)) {
     account_->add(argument.bytes());
     inputs.emplace_back(std::move(argument));
+    auto given = options_.argumentSums.find(inputs.size() - 1);
+    if (options_.eval.keepSums && given != options_.argumentSums.end())
+      inputs.back().sums = given->second;
+    else if (options_.eval.keepSums)
+      inputs.back().sums = sumsOfArgument(plans_.checked().program->context(),
+                                          type, inputs.back().tensor);
   }
   arguments.clear();
   root_->start(*plans_.entry(), std::move(inputs), 1, 1);
@@ -75,8 +82,10 @@ RunResult Run::run(std::vector<Tensor> arguments) {
   if (!result_.error && !root_->done)
     reportDeadlock();
   if (!result_.error)
-    for (Datum &value : root_->results)
+    for (Datum &value : root_->results) {
       result_.results.push_back(std::move(value.tensor));
+      result_.sums.push_back(std::move(value.sums));
+    }
   for (auto [name, row] : llvm::zip_equal(plans_.names, counts_))
     if (row.calls)
       result_.statistics.primitives[name] = row;
@@ -306,9 +315,9 @@ void Run::complete(std::vector<Meet *> members) {
 
 //===--- Reports ----------------------------------------------------------===//
 
-void Run::trace(const Device &device, VarId var, const Tensor &value) {
+void Run::trace(const Device &device, VarId var, const Datum &value) {
   std::lock_guard lock(reportMutex_);
-  result_.traced.push_back({var, device.name(), value});
+  result_.traced.push_back({var, device.name(), value.tensor, value.sums});
 }
 
 void Run::note(RunError note) {

@@ -37,7 +37,7 @@ public:
   const Plans &plans() const { return plans_; }
   const RunOptions &options() const { return options_; }
   void ready(Device *device);
-  void trace(const Device &device, VarId var, const Tensor &value);
+  void trace(const Device &device, VarId var, const Datum &value);
   void note(RunError note);
   void count(unsigned statistic, uint64_t nanoseconds, uint64_t bytes);
   SharedResults shared;

@@ -44,12 +44,57 @@ std::optional<ScanCounts> shardtype::countsOf(const Program &program,
   return ScanCounts{(*in)[0], (*in)[1], (*in)[2]};
 }
 
-/// Entry `at` of each scanned array.
+/// Entry `at` of each scanned array, and of what devices hold of it.
 static void addEntries(ArrayRef<Datum> xs, int64_t at,
                        std::vector<Datum> &inputs) {
-  for (const Datum &x : xs)
+  for (const Datum &x : xs) {
     inputs.emplace_back(x.tensor.entry(at), x.varying);
+    if (!x.sums || !x.sums->known()) {
+      inputs.back().sums = x.sums;
+      continue;
+    }
+    std::vector<Tensor> parts;
+    for (const Tensor &part : x.sums->parts)
+      parts.push_back(part.entry(at));
+    inputs.back().sums = makeSums(x.sums->axes, std::move(parts));
+  }
 }
+
+static void putEntry(Tensor &into, int64_t at, const Tensor &entry) {
+  SmallVector<int64_t, 6> starts(into.rank()), shape(starts.size(), 1);
+  starts[0] = at;
+  llvm::copy(entry.shape(), shape.begin() + 1);
+  kernels::putBlock(into, starts, entry.reshaped(shape));
+}
+
+namespace {
+/// What devices hold of a scan's stacked results.
+struct StackedSums {
+  AxisSet axes;
+  std::vector<Tensor> parts;
+  PartialSumsRef lost; // By some trip.
+
+  void put(const Tensor &like, int64_t at, const PartialSumsRef &entry) {
+    if (!entry)
+      return;
+    if (!entry->known()) {
+      lost = entry;
+      return;
+    }
+    axes = entry->axes;
+    if (parts.empty())
+      for (size_t i = 0; i < entry->parts.size(); ++i)
+        parts.push_back(Tensor::zeros(like.dtype(), like.shape()));
+    for (auto [part, own] : llvm::zip_equal(parts, entry->parts))
+      putEntry(part, at, own);
+  }
+  PartialSumsRef take() {
+    if (lost || parts.empty())
+      return lost;
+    return makeSums(axes, std::move(parts));
+  }
+};
+} // namespace
 
 Task shardtype::scanEval(EvalContext &cx) {
   const auto &p = cx.params<Scan>();
@@ -67,6 +112,7 @@ Task shardtype::scanEval(EvalContext &cx) {
         .push_back(cx.takeDatum(i));
   for (unsigned i = carries.size(); i < cx.numResults(); ++i)
     ys.emplace_back(cx.makeResult(i));
+  std::vector<StackedSums> sums(ys.size());
   for (int64_t trip = 0; trip < p.length; ++trip) {
     int64_t at = reverse ? p.length - 1 - trip : trip;
     std::vector<Datum> inputs = consts;
@@ -81,12 +127,12 @@ Task shardtype::scanEval(EvalContext &cx) {
       }
       Datum &y = ys[k - carries.size()];
       y.varying |= outs[k].varying;
-      SmallVector<int64_t, 6> starts(y.tensor.rank()), shape(starts.size(), 1);
-      starts[0] = at;
-      llvm::copy(outs[k].tensor.shape(), shape.begin() + 1);
-      kernels::putBlock(y.tensor, starts, outs[k].tensor.reshaped(shape));
+      putEntry(y.tensor, at, outs[k].tensor);
+      sums[k - carries.size()].put(y.tensor, at, outs[k].sums);
     }
   }
+  for (auto [y, own] : llvm::zip_equal(ys, sums))
+    y.sums = own.take();
   for (unsigned i = 0; i < cx.numResults(); ++i)
     cx.setDatum(
         i, std::move(i < carries.size() ? carries[i] : ys[i - carries.size()]));
@@ -137,8 +183,10 @@ Task shardtype::whileEval(EvalContext &cx) {
     carries = co_await cx.run(p.body, std::move(inputs), control);
     if (several)
       for (size_t k = 0; k < carries.size(); ++k)
-        if (!carries[k].cell)
+        if (!carries[k].cell) {
+          carries[k].sums = nullptr; // Not followed here.
           keepWhereFalse(condition, before[k].tensor, carries[k].tensor);
+        }
   }
   for (auto [i, carry] : llvm::enumerate(carries)) {
     carry.varying |= control;

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The region sees whole values: each device gets the block that the spec cuts
-// out for it, and results are put together from the blocks. A value that is
-// unreduced outside stands here as its sum, so that the first device of its
-// axes enters with it and the others with zeros, and what leaves unreduced is
-// summed (of maxima and minima: combined).
+// out for it, and results are put together from the blocks. Of a value that is
+// unreduced outside a device gets its own part, if these were kept apart
+// (PartialSums.h); otherwise the first device of its axes enters with the sum
+// and the others with zeros. What leaves unreduced is summed (of maxima and
+// minima: combined).
 #include "ShardMap.h"
 #include "shardtype/Kernels/Blocks.h"
 #include "shardtype/Kernels/Combine.h"
@@ -57,6 +58,10 @@ public:
       index = index * mesh_.axes[axis].size +
               (axes.contains(axis) ? 0 : coordinate(device, axis));
     return index;
+  }
+  /// Where it is along these axes, row-major in the order of the mesh.
+  int64_t placeAlong(int64_t device, AxisSet axes) const {
+    return block(device, axes.list());
   }
   std::string name(const Context &cx, int64_t device) const {
     std::string text;
@@ -119,8 +124,21 @@ static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
   AxisSet varying = value.varying | spec.split | spec.unreduced;
   std::map<SmallVector<int64_t, 6>, Tensor> blocks;
   Tensor zeros;
+  // The parts are over all axes along which the spec has some.
+  const PartialSums *sums =
+      value.sums && value.sums->known() && value.sums->axes == spec.unreduced
+          ? value.sums.get()
+          : nullptr;
   for (int64_t device = 0; device < grid.count(); ++device) {
     auto &into = inputs[static_cast<size_t>(device)];
+    if (sums) {
+      const Tensor &part = sums->parts[static_cast<size_t>(
+          grid.placeAlong(device, spec.unreduced))];
+      into.emplace_back(
+          kernels::viewOf(part, startsOf(grid, device, spec, sizes), sizes),
+          varying);
+      continue;
+    }
     if (spec.kind == ReductionKind::Sum &&
         !grid.isFirst(device, spec.unreduced)) {
       if (!zeros)
@@ -199,6 +217,29 @@ static void compareCopies(EvalContext &cx, const DeviceGrid &grid,
   }
 }
 
+/// The parts that devices leave with.
+static PartialSumsRef sumsOf(EvalContext &cx, const DeviceGrid &grid,
+                             const BlockSpec &spec,
+                             const std::vector<std::vector<Datum>> &outputs,
+                             unsigned result) {
+  if (spec.unreduced.empty() || !cx.options().keepSums)
+    return nullptr;
+  AxisSet copies = grid.mesh().allAxes() - spec.split - spec.unreduced;
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < grid.mesh().size(spec.unreduced); ++i)
+    parts.push_back(
+        Tensor::zeros(cx.resultDType(result), cx.resultShape(result)));
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    if (!grid.isFirst(device, copies))
+      continue;
+    const Tensor &block = outputs[static_cast<size_t>(device)][result].tensor;
+    kernels::putBlock(
+        parts[static_cast<size_t>(grid.placeAlong(device, spec.unreduced))],
+        startsOf(grid, device, spec, block.shape()), block);
+  }
+  return makeSums(spec.unreduced, std::move(parts));
+}
+
 static Datum putTogether(EvalContext &cx, const DeviceGrid &grid,
                          const BlockSpec &spec,
                          const std::vector<std::vector<Datum>> &outputs,
@@ -253,6 +294,12 @@ Task shardtype::shardMapEval(EvalContext &cx) {
     if (value.cell)
       co_return cx.fail("has a Ref as operand, which devices cannot share");
     BlockSpec spec = specOn(mesh, p.in.list[i], value.tensor.rank());
+    if (value.sums && !value.sums->known())
+      cx.host().note(cx, "operand " + std::to_string(i) +
+                             " is unreduced, and partial sums of '" +
+                             value.sums->lost +
+                             "' are not kept apart; the first device enters "
+                             "with the whole sum");
     cutUp(grid, spec, std::move(value), inputs);
   }
   std::vector<std::vector<Datum>> outputs =
@@ -263,7 +310,9 @@ Task shardtype::shardMapEval(EvalContext &cx) {
     BlockSpec spec = specOn(mesh, p.out.list[i], outputs[0][i].tensor.rank());
     if (!p.checkVma || cx.options().checkCopies)
       compareCopies(cx, grid, spec, outputs, i);
-    cx.setDatum(i, putTogether(cx, grid, spec, outputs, i, axes));
+    Datum whole = putTogether(cx, grid, spec, outputs, i, axes);
+    whole.sums = sumsOf(cx, grid, spec, outputs, i);
+    cx.setDatum(i, std::move(whole));
   }
   co_return success();
 }

@@ -3,6 +3,7 @@
 //
 // spec-examples/record_numbers.py says what numbers.json and numbers.npz hold.
 #include "CheckFixture.h"
+#include "SumsFixture.h"
 #include "shardtype/Interp/Interp.h"
 #include "shardtype/Json/Json.h"
 #include "shardtype/Tensor/Compare.h"
@@ -46,6 +47,13 @@ public:
   /// The text of a program that has no file.
   std::optional<StringRef> text(StringRef name) const {
     return programs_.getObject(name)->getString("program");
+  }
+  /// What one device holds of a value of partial sums.
+  Tensor part(StringRef program, const std::string &key,
+              unsigned device) const {
+    std::optional<int64_t> index = programs_.getObject(program)->getInteger(
+        key + "_d" + std::to_string(device));
+    return index ? array(*index) : Tensor();
   }
   /// `in0`, `out1`; the sum of what devices hold parts of. Invalid: none.
   Tensor value(StringRef program, const std::string &key) const {
@@ -108,35 +116,68 @@ static Tensor asArgument(const Tensor &value, const Type &type) {
   return isKey(type.dtype) ? value.viewedAs(type.dtype, type.shape) : value;
 }
 
+static Tolerance closeEnough() {
+  Tolerance close{.relative = 1e-5, .absolute = 2e-6};
+  close.ofLargest = true;
+  return close;
+}
+
+static void compareArrays(const Tensor &actual, const Tensor &expected) {
+  Comparison difference = compare(actual, expected, closeEnough());
+  INFO(describe(difference, actual, expected));
+  CHECK(difference.agrees());
+}
+
+/// Parts of unreduced results that were compared.
+static unsigned compared = 0;
+
 static void runRow(const Recorded &recorded, const std::string &name) {
   INFO(name);
   Loaded loaded(recorded, name);
   CheckedProgram checked = check(*loaded.program, loaded.primitives);
   REQUIRE(checked.ok());
-  Interpreter interpreter(checked, loaded.primitives);
+  RunOptions options;
+  options.eval.keepSums = true;
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < checked.argumentTypes.size(); ++i) {
+    std::string key = "in" + std::to_string(i);
+    Tensor value = recorded.value(name, key);
+    REQUIRE(value);
+    const Type &type = loaded.cx.type(checked.argumentTypes[i]);
+    arguments.push_back(asArgument(value, type));
+    std::vector<Tensor> parts; // These programs have one axis.
+    while (Tensor part = recorded.part(name, key, parts.size()))
+      parts.push_back(part);
+    if (!parts.empty())
+      options.argumentSums[i] =
+          makeSums(type.sharding.unreduced, std::move(parts));
+  }
+  Interpreter interpreter(checked, loaded.primitives, options);
   for (const RunError &error : interpreter.errors())
     UNSCOPED_INFO(error.path << ": " << error.message);
   REQUIRE(interpreter.errors().empty());
-  std::vector<Tensor> arguments;
-  for (unsigned i = 0; i < checked.argumentTypes.size(); ++i) {
-    Tensor value = recorded.value(name, "in" + std::to_string(i));
-    REQUIRE(value);
-    arguments.push_back(
-        asArgument(value, loaded.cx.type(checked.argumentTypes[i])));
-  }
   RunResult result = interpreter.run(std::move(arguments));
   if (result.error)
     UNSCOPED_INFO(result.error->path << ": " << result.error->message);
   REQUIRE(!result.error);
-  Tolerance close{.relative = 1e-5, .absolute = 2e-6};
-  close.ofLargest = true;
   for (unsigned i = 0; i < result.results.size(); ++i) {
-    Tensor expected = recorded.value(name, "out" + std::to_string(i));
+    INFO("result " << i);
+    std::string key = "out" + std::to_string(i);
+    Tensor expected = recorded.value(name, key);
     REQUIRE(expected);
-    const Tensor &actual = result.results[i];
-    Comparison difference = compare(actual, expected, close);
-    INFO("result " << i << ": " << describe(difference, actual, expected));
-    CHECK(difference.agrees());
+    compareArrays(result.results[i], expected);
+    for (unsigned device = 0;; ++device) {
+      Tensor part = recorded.part(name, key, device);
+      if (!part)
+        break;
+      INFO("device " << device);
+      REQUIRE(result.sums[i]);
+      REQUIRE(result.sums[i]->known());
+      compareArrays(
+          blockAt(loaded.cx, checked.resultTypes[i], *result.sums[i], device),
+          part);
+      ++compared;
+    }
   }
 }
 
@@ -146,4 +187,5 @@ TEST_CASE("seed examples have the numbers that JAX computed") {
   CHECK(names.size() == 190);
   for (const std::string &name : names)
     runRow(recorded, name);
+  CHECK(compared >= 12);
 }

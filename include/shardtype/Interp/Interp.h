@@ -26,7 +26,13 @@ struct Traced {
   VarId var;
   std::string device;
   Tensor value;
+  PartialSumsRef sums; // With EvalOptions::keepSums, of an unreduced value.
 };
+
+/// What devices hold of an argument: as `device_put` places it. Null: its type
+/// is not unreduced.
+PartialSumsRef sumsOfArgument(const Context &cx, TypeId type,
+                              const Tensor &value);
 
 struct RunOptions {
   EvalOptions eval;
@@ -38,6 +44,9 @@ struct RunOptions {
   std::map<int64_t, Tensor> constants;
   /// Values of constvars that are in no file at all.
   std::map<uint32_t, Tensor> constvars; // By raw VarId.
+  /// What devices hold of unreduced arguments, by position; of others what
+  /// `sumsOfArgument` says.
+  std::map<unsigned, PartialSumsRef> argumentSums;
   /// Called before a device is stepped, by tests that delay some.
   std::function<void()> beforeStep;
 };
@@ -51,7 +60,8 @@ struct RunStatistics {
 };
 
 struct RunResult {
-  std::vector<Tensor> results; // Of the program, whole.
+  std::vector<Tensor> results;      // Of the program, whole.
+  std::vector<PartialSumsRef> sums; // Of each result, as Traced::sums.
   std::optional<RunError> error;
   std::vector<RunError> notes;
   std::vector<Traced> traced;

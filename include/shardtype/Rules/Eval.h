@@ -20,6 +20,7 @@
 #define SHARDTYPE_RULES_EVAL_H
 
 #include "shardtype/IR/Program.h"
+#include "shardtype/Rules/PartialSums.h"
 #include "shardtype/Rules/Primitive.h"
 #include "shardtype/Tensor/Tensor.h"
 #include "llvm/ADT/Twine.h"
@@ -39,6 +40,9 @@ struct RefCell {
 struct Datum {
   Tensor tensor;
   std::shared_ptr<RefCell> cell;
+  /// What devices hold of an unreduced value outside of regions; null: nobody
+  /// looks (EvalOptions::keepSums).
+  PartialSumsRef sums;
   /// The Manual axes over which devices may hold different values, found by
   /// what the value was computed from.
   AxisSet varying;
@@ -84,6 +88,8 @@ struct EvalOptions {
   bool jaxNumbers = false;     // The other places marked [D].
   /// Copies that types prove to be equal are compared all the same.
   bool checkCopies = false;
+  /// Partial sums are kept apart (PartialSums.h).
+  bool keepSums = false;
 };
 
 /// `co_await cx.run(...)`: the results of a body.
