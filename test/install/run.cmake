@@ -26,6 +26,8 @@ dot-contracting-ambiguous: both contracting dims are sharded over 'X', so the re
   f32[8,16@X]
   f32[8,16]{U:X}
 all-gather among 2: 64 bytes sent
+11
+22
 ")
 if(NOT text STREQUAL expected OR NOT code EQUAL 1)
   message(FATAL_ERROR "exit ${code}, printed:\n${text}")
