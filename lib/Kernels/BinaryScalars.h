@@ -108,7 +108,12 @@ std::complex<P> valueOf(std::complex<P> a, std::complex<P> b) {
     return before(b, a) ? a : b; // Of equal ones the second, as in JAX.
   else if constexpr (Op == BinaryOp::Min)
     return before(a, b) ? a : b;
-  else
+  else if constexpr (Op == BinaryOp::Atan2) {
+    // -i log((b + i a) / sqrt(a^2 + b^2))
+    Wide y = a, x = b, i(0, 1);
+    return std::complex<P>(-i *
+                           std::log((x + i * y) / std::sqrt(x * x + y * y)));
+  } else
     return std::complex<P>(std::pow(Wide(a), Wide(b)));
 }
 

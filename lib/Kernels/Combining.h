@@ -6,6 +6,7 @@
 #ifndef SHARDTYPE_LIB_KERNELS_COMBINING_H
 #define SHARDTYPE_LIB_KERNELS_COMBINING_H
 
+#include "Extremes.h"
 #include "shardtype/Kernels/Combination.h"
 #include "shardtype/Tensor/Element.h"
 #include <cmath>
@@ -126,35 +127,8 @@ void withFunction(Combination combine, F &&f) {
 }
 
 /// The values that change nothing: of max (the least one) and of min.
-template <typename T> inline T leastOf() {
-  if constexpr (std::is_same_v<T, bool>)
-    return false;
-  else if constexpr (isComplexElement<T>)
-    return {-std::numeric_limits<typename T::value_type>::infinity(),
-            -std::numeric_limits<typename T::value_type>::infinity()};
-  else if constexpr (isFloatElement<T>)
-    return T(-std::numeric_limits<ComputeType<T>>::infinity());
-  else
-    return ElementTraits<T>::kind == DTypeKind::Unsigned
-               ? T(0)
-               : T(detail::WrapType<T>(1)
-                   << (info(ElementTraits<T>::dtype).bits - 1));
-}
-template <typename T> inline T mostOf() {
-  if constexpr (std::is_same_v<T, bool>)
-    return true;
-  else if constexpr (isComplexElement<T>)
-    return {std::numeric_limits<typename T::value_type>::infinity(),
-            std::numeric_limits<typename T::value_type>::infinity()};
-  else if constexpr (isFloatElement<T>)
-    return T(std::numeric_limits<ComputeType<T>>::infinity());
-  else if constexpr (ElementTraits<T>::kind == DTypeKind::Unsigned)
-    return T(~detail::WrapType<T>(0));
-  else
-    return T(
-        (detail::WrapType<T>(1) << (info(ElementTraits<T>::dtype).bits - 1)) -
-        1);
-}
+template <typename T> inline T leastOf() { return extreme<T>(false); }
+template <typename T> inline T mostOf() { return extreme<T>(true); }
 
 } // namespace shardtype::kernels
 

@@ -4,28 +4,10 @@
 #define SHARDTYPE_LIB_KERNELS_STEPS_H
 
 #include "BinaryScalars.h"
+#include "Extremes.h"
 #include "shardtype/Kernels/Reduce.h"
 
 namespace shardtype::kernels {
-
-/// The largest element of a type, or the least: infinite for most floats.
-template <typename T> T extreme(bool largest) {
-  using C = ComputeType<T>;
-  if constexpr (std::is_same_v<T, bool>) {
-    return largest;
-  } else if constexpr (isComplexElement<T>) {
-    auto part = std::numeric_limits<typename T::value_type>::infinity();
-    return T(largest ? part : -part);
-  } else if constexpr (isFloatElement<T>) {
-    C infinity = std::numeric_limits<C>::infinity();
-    return T(largest ? infinity : -infinity);
-  } else {
-    constexpr bool isSigned = ElementTraits<T>::kind == DTypeKind::Signed;
-    constexpr uint64_t top = uint64_t(1) << (bitsOf<T> - 1);
-    return T(static_cast<Wrapping<C>>(
-        largest ? (isSigned ? top - 1 : ~uint64_t(0)) : (isSigned ? top : 0)));
-  }
-}
 
 template <ReduceOp Op, typename T> T identityOf() {
   using C = ComputeType<T>;

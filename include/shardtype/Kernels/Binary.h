@@ -11,7 +11,7 @@ namespace shardtype::kernels {
 #define SHARDTYPE_BINARY_OPS(BINARY)                                           \
   BINARY(Add, I | F | C)                                                       \
   BINARY(And, B | I)                                                           \
-  BINARY(Atan2, F)                                                             \
+  BINARY(Atan2, F | C)                                                         \
   BINARY(Div, I | F | C)                                                       \
   BINARY(Igamma, F)                                                            \
   BINARY(IgammaGradA, F)                                                       \
