@@ -1,17 +1,19 @@
 // compare.cpp - our numbers against those that real JAX computed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   oracle_numbers [--verbose] [--listed] [--primitive NAME] FILE...
+//   oracle_numbers [--verbose] [--listed] [--primitive NAME] [--plain] FILE...
 //
 // Each line of a file (README.md one level up) is a program and its cases. It
 // is read, checked and run on each case's arguments, and each result must agree
 // with JAX's by the rule of the case. differences.txt beside this lists where
 // we mean to differ, nokernels.txt which primitives have no kernel. The last
 // line printed counts, for docs/agreement.md; `--listed` prints a line for each
-// entry of differences.txt that occurred.
+// entry of differences.txt that occurred. `--plain` asks the slow evaluator of
+// test/plain instead, of what it covers; plain_differences.txt is its list.
 #include "../Expectations.h"
 #include "../MatrixFile.h"
 #include "Agree.h"
+#include "Plain.h"
 #include "shardtype/Check/Check.h"
 #include "shardtype/IR/Parser.h"
 #include "shardtype/Interp/Interp.h"
@@ -40,7 +42,7 @@ struct Totals {
 
 class Comparison {
 public:
-  bool verbose = false;
+  bool verbose = false, plain = false;
   std::string only;
   Totals totals;
   Expectations expectations;
@@ -149,7 +151,7 @@ bool Comparison::run(StringRef name, StringRef text,
   std::replace(short_.begin(), short_.end(), '\n', ' ');
   RunOptions options;
   options.workers = 1;
-  Interpreter plain(checked, rows_, options);
+  Interpreter exact(checked, rows_, options);
   options.eval.flushDenormals = true;
   Interpreter flushing(checked, rows_, options);
   options.eval.flushDenormals = false;
@@ -170,9 +172,21 @@ bool Comparison::run(StringRef name, StringRef text,
     bool equal = true; // By each of its rules, bit for bit.
     Interpreter &interpreter = c.tag == "flush" ? flushing
                                : c.tag == "jax" ? departing
-                                                : plain;
+                                                : exact;
     std::string trouble;
-    if (!interpreter.errors().empty()) {
+    if (plain) {
+      if (!c.tag.empty())
+        continue; // It has no departures.
+      plain::Outcome run = plain::evaluate(checked, std::move(arguments));
+      results = std::move(run.results);
+      if (run.unsupported) {
+        ++totals.cases;
+        ++totals.without;
+        continue;
+      }
+      if (!run.error.empty())
+        trouble = "fails: " + run.error;
+    } else if (!interpreter.errors().empty()) {
       trouble = "no kernel";
     } else {
       RunResult run = interpreter.run(std::move(arguments));
@@ -259,12 +273,16 @@ int main(int argc, char **argv) {
       comparison.verbose = true;
     else if (argument == "--listed")
       listed = true;
+    else if (argument == "--plain")
+      comparison.plain = true;
     else if (argument == "--primitive" && i + 1 < argc)
       comparison.only = argv[++i];
     else
       files.push_back(argument.str());
   }
-  if (!comparison.expectations.read(folder + "differences.txt",
+  if (!comparison.expectations.read(folder + (comparison.plain
+                                                  ? "plain_differences.txt"
+                                                  : "differences.txt"),
                                     folder + "nokernels.txt", error))
     return bad(error), 2;
   for (const std::string &file : files)
