@@ -114,6 +114,23 @@ std::string Device::name() const {
   return text;
 }
 
+std::string Device::trips() const {
+  std::string numbers;
+  unsigned loops = 0;
+  for (const auto &frame : llvm::drop_end(frames_)) {
+    StringRef loop =
+        frame->plan->steps[frame->pc].equation.primitive->info.name;
+    if ((loop != "scan" && loop != "while") || !frame->suspended)
+      continue;
+    // A while calls its condition before each trip.
+    uint64_t calls = frame->suspended->calls;
+    numbers += (loops++ ? ", " : "") +
+               std::to_string(loop == "scan" ? calls : (calls + 1) / 2);
+  }
+  return loops == 0 ? ""
+                    : (loops == 1 ? " (trip " : " (trips ") + numbers + ")";
+}
+
 /// Nothing: there is no other device that has the same operands.
 std::optional<SharedKey> Device::sharedKey(const BodyFrame &frame,
                                            AxisSet varying,

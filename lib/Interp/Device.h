@@ -75,6 +75,9 @@ public:
   bool running() const { return !frames_.empty(); }
   /// `x=0,y=1`; empty outside of regions.
   std::string name() const;
+  /// ` (trip 2)`, from 1; of loops in loops ` (trips 2, 1)`, the outer first.
+  /// Empty: it is in no loop.
+  std::string trips() const;
   RunError errorHere(std::string message) const;
 
   // Its place.

@@ -19,8 +19,11 @@ using namespace shardtype;
 using namespace shardtype::interp;
 
 Run::Run(const Plans &plans, const RunOptions &options)
-    : plans_(plans), options_(options), account_(MemoryAccount::create()),
+    : plans_(plans), options_(options),
+      account_(options.account ? options.account : MemoryAccount::create()),
       counts_(plans.names.size()) {
+  if (options.account)
+    account_->retain();
   workers_ = options.workers
                  ? options.workers
                  : std::max(1u, std::thread::hardware_concurrency());
@@ -28,6 +31,7 @@ Run::Run(const Plans &plans, const RunOptions &options)
 
 Run::~Run() {
   root_.reset();
+  account_->remove(argumentBytes_);
   account_->release();
 }
 
@@ -64,6 +68,7 @@ RunResult Run::run(std::vector<Tensor> arguments) {
   for (auto [argument, type] :
        llvm::zip_equal(arguments, plans_.checked().argumentTypes)) {
     account_->add(argument.bytes());
+    argumentBytes_ += argument.bytes();
     inputs.emplace_back(std::move(argument));
     auto given = options_.argumentSums.find(inputs.size() - 1);
     if (options_.eval.keepSums && given != options_.argumentSums.end())
@@ -374,7 +379,7 @@ void Run::describe(const Waiting &waiting,
     first = first ? first : member;
     auto &device = static_cast<Device &>(member->cx.host());
     if (++shown <= Most)
-      here += (here.empty() ? "" : "; ") + device.name();
+      here += (here.empty() ? "" : "; ") + device.name() + device.trips();
   }
   if (shown > Most)
     here += "; and " + std::to_string(shown - Most) + " more";
@@ -418,7 +423,7 @@ void Run::describe(const Waiting &waiting,
     if (!missing->done && missing->current())
       where = "is at '" +
               missing->current()->equation.primitive->info.name.str() + "', " +
-              placeText(*missing);
+              placeText(*missing) + missing->trips();
     notes.push_back("  " + missing->name() + " never came: it " + where);
   }
 }

@@ -58,6 +58,7 @@ private:
   const RunOptions &options_;
   std::unique_ptr<Device> root_;
   MemoryAccount *account_;
+  uint64_t argumentBytes_ = 0; // That the account counts beside buffers.
 
   std::mutex queueMutex_;
   std::condition_variable wake_;

@@ -389,7 +389,7 @@ TEST_CASE("trips that not all devices make are a deadlock") {
                                    "f32[12]", "f32[12]", "P(('i', 'j'))"));
   std::string notes = noteText(error);
   INFO(notes);
-  CHECK(StringRef(notes).contains("i=0,j=0 waits for 1 of 2 devices"));
+  CHECK(StringRef(notes).contains("i=0,j=0 (trip 2) waits for 1 of 2 devices"));
   CHECK(StringRef(notes).contains("i=1,j=0 never came: it has ended"));
 }
 

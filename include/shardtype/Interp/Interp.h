@@ -49,6 +49,9 @@ struct RunOptions {
   std::map<unsigned, PartialSumsRef> argumentSums;
   /// Called before a device is stepped, by tests that delay some.
   std::function<void()> beforeStep;
+  /// Counts the run's buffers, and its arguments while it runs; must outlive
+  /// it. Null: one of the run's own.
+  MemoryAccount *account = nullptr;
 };
 
 struct RunStatistics {
