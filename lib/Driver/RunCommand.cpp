@@ -60,6 +60,7 @@ private:
   }
   bool findTraced(RunOptions &run);
   int report(RunResult result);
+  bool findExpected();
   bool isExpected(const RunResult &result);
   bool write(const RunResult &result);
 
@@ -70,6 +71,7 @@ private:
   raw_ostream &out_, &err_;
   std::vector<std::string> paths_;
   std::optional<NpzReader> expected_;
+  std::vector<std::string> expectedNames_; // By result; empty: no array.
 };
 } // namespace
 
@@ -96,27 +98,56 @@ bool Runner::findTraced(RunOptions &run) {
 
 //===--- Comparing and writing --------------------------------------------===//
 
+/// Opens the file, and finds an array for each result and nothing else.
+bool Runner::findExpected() {
+  if (options_.expect.empty())
+    return true;
+  llvm::Expected<NpzReader> file = NpzReader::open(options_.expect);
+  if (!file) {
+    usage(options_.expect + ": " + llvm::toString(file.takeError()));
+    return false;
+  }
+  expected_.emplace(std::move(*file));
+  std::vector<std::string> known;
+  for (auto [i, path] : llvm::enumerate(paths_)) {
+    std::string &found = expectedNames_.emplace_back();
+    TypeId type = job_.checked->resultTypes[i];
+    if (type.valid() && !cx_.type(type).isArray())
+      continue; // Tokens are in no file.
+    for (const std::string &name : arrayNames(path, i)) {
+      known.push_back(name);
+      if (found.empty() && expected_->contains(name))
+        found = name;
+    }
+    if (found.empty()) {
+      usage(options_.expect + " has no '" + path + "'");
+      return false;
+    }
+  }
+  for (const std::string &name : expected_->names())
+    if (!llvm::is_contained(expectedNames_, name)) {
+      usage(options_.expect + ": no result is called " +
+            wordWithNearest(name, known));
+      return false;
+    }
+  return true;
+}
+
 bool Runner::isExpected(const RunResult &result) {
-  const NpzReader *file = &*expected_;
   bool agrees = true;
   for (auto [i, value] : llvm::enumerate(result.results)) {
-    std::string name;
-    for (const std::string &candidate : arrayNames(paths_[i], i))
-      if (name.empty() && file->contains(candidate))
-        name = candidate;
-    if (name.empty()) {
-      err_ << "shardtype run: " << options_.expect << " has no '" << paths_[i]
-           << "'\n";
-      agrees = false;
+    const std::string &name = expectedNames_[i];
+    if (name.empty())
       continue;
-    }
-    llvm::Expected<Tensor> wanted = file->read(name, value.dtype());
+    llvm::Expected<Tensor> wanted = expected_->read(name, value.dtype());
     if (!wanted) {
       err_ << "shardtype run: " << llvm::toString(wanted.takeError()) << '\n';
       agrees = false;
       continue;
     }
     Tolerance tolerance = Tolerance::forDType(value.dtype());
+    if (options_.rtol >= 0 || options_.atol >= 0) // As numpy.allclose.
+      tolerance.ofLargest = false;
     if (options_.rtol >= 0)
       tolerance.relative = options_.rtol;
     if (options_.atol >= 0)
@@ -209,17 +240,13 @@ int Runner::run() {
   run.workers = options_.workers;
   if (!findTraced(run))
     return 2;
-  if (!options_.expect.empty()) {
-    llvm::Expected<NpzReader> file = NpzReader::open(options_.expect);
-    if (!file)
-      return usage(options_.expect + ": " + llvm::toString(file.takeError()));
-    expected_.emplace(std::move(*file));
-  }
+  paths_ = resultPaths(*job_.program);
+  if (!findExpected())
+    return 2;
   PreparedRun prepared{checked, jobs_.primitives, options_, "run",
                        job_.input.name};
   if (int code = prepared.prepare(run, err_))
     return code;
-  paths_ = resultPaths(*job_.program);
   if (isNpy(options_.output) && paths_.size() != 1)
     return usage(options_.output + ": a .npy holds one array, but there are " +
                  std::to_string(paths_.size()) + " results; name it .npz");

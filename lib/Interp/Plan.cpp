@@ -10,6 +10,19 @@
 using namespace shardtype;
 using namespace shardtype::interp;
 
+namespace {
+/// Of equations that are looked at before anything runs.
+class NoDevice final : public EvalHost {
+  void enter(BodyCall &) override {}
+  void meet(Meet &) override {}
+  void fork(Fork &) override {}
+  int64_t coordinate(unsigned) const override { return 0; }
+  AxisSet manualAxes() const override { return {}; }
+  MeshId deviceMesh() const override { return {}; }
+  void note(EvalContext &, std::string) override {}
+};
+} // namespace
+
 namespace shardtype::interp {
 /// Makes one plan.
 class PlanBuilder {
@@ -34,6 +47,7 @@ private:
   void addBodies(Step &step, EqnId id);
   void setTypes(Step &step, const Eqn &eqn, ArrayRef<Atom> operands);
   const Primitive *findRow(const Eqn &eqn, EqnId id);
+  void refuse(const Step &step);
   void fail(EqnId eqn, std::string message) {
     plans_.errors.push_back(plans_.errorAt(plan_, eqn, std::move(message)));
   }
@@ -165,6 +179,21 @@ const Primitive *PlanBuilder::findRow(const Eqn &eqn, EqnId id) {
   return nullptr;
 }
 
+/// Some rows cannot compute all of their equations.
+void PlanBuilder::refuse(const Step &step) {
+  EvalRule::Refusal *refusal = step.equation.primitive->eval.refusal();
+  if (!refusal || !step.params)
+    return;
+  NoDevice host;
+  std::vector<Datum> results(step.equation.resultTypes.size());
+  EvalContext cx(step.equation, host, plans_.options_.eval, {}, 0, results, {},
+                 {});
+  std::string why = refusal(cx);
+  if (!why.empty())
+    fail(step.equation.eqn,
+         "'" + cx.name().str() + "' cannot be evaluated: " + why);
+}
+
 bool PlanBuilder::isUsable(TypeId type, EqnId eqn, StringRef what) {
   if (!type.valid()) {
     fail(eqn, what.str() + " has no type");
@@ -240,6 +269,7 @@ void PlanBuilder::addStep(EqnId id) {
     else
       step.params = *decoded;
     step.equation.params = step.params.get();
+    refuse(step);
     addBodies(step, id);
     auto number =
         plans_.numbers_.try_emplace(row->info.name.str(), plans_.names.size());

@@ -408,13 +408,6 @@ static LogicalResult tridiagonalEval(EvalContext &cx) {
       cx, kernels::tridiagonal(cx.operand(0), eval::flag(cx, "lower", true)));
 }
 
-/// Where LAPACK is needed.
-template <auto Eval> static LogicalResult withLapack(EvalContext &cx) {
-  if (!kernels::haveLapack())
-    return cx.fail("linear algebra needs the library libopenblas.so.0");
-  return Eval(cx);
-}
-
 //===--- Rows -------------------------------------------------------------===//
 
 static constexpr unsigned Either = ComplexParts | Complexes;
@@ -490,7 +483,7 @@ static constexpr Primitive row(StringRef name) {
           .linearity = {},
           .open = OpenRule::Opaque,
           .type = Custom{typeLinalg<Inputs, Rule, Same>},
-          .eval = withLapack<Eval>};
+          .eval = {Eval, eval::needsLapack}};
 }
 
 static const Primitive Rows[] = {

@@ -172,9 +172,7 @@ static LogicalResult assertionEval(EvalContext &cx) {
 }
 
 template <typename P, unsigned Min, unsigned Max = Min, typename Rule>
-static constexpr Primitive row(StringRef name, Rule type,
-                               EvalRule eval = NoRule{NoRule::NotImplemented,
-                                                      "it has no kernel yet"}) {
+static constexpr Primitive row(StringRef name, Rule type, EvalRule eval) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Min, Max>,
           .dims = looseDims,
@@ -202,10 +200,15 @@ static const Primitive Rows[] = {
     row<NoParams, 0, AnyNumber>("after_all", afterAll, eval::nothing),
     row<Sink, 1>("dce_sink", noResults, eval::nothing),
     row<Inspect, 1>("inspect_sharding", noResults, eval::nothing),
-    row<Checkify, 0, AnyNumber>("check", noResults),
+    row<Checkify, 0, AnyNumber>(
+        "check", noResults,
+        NoRule{NoRule::NotApplicable,
+               "JAX runs it only where checkify has taken it out"}),
     row<Assertion, 1, AnyNumber>("shape_assertion", noResults, assertionEval),
     row<Platforms, 0>("platform_index", platformIndex, platformEval),
-    row<AsValue, 0>("dim_as_value", dimAsValue),
+    row<AsValue, 0>(
+        "dim_as_value", dimAsValue,
+        NoRule{NoRule::NotApplicable, "the size it stands for is not known"}),
     row<DimensionSize, 1>("dimension_size", dimensionSize, sizeEval),
     passing<NoParams>("stage", sameType),
     passing<NoParams>("zeros_like", sameType, zerosEval),

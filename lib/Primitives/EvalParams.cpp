@@ -1,6 +1,7 @@
 // EvalParams.cpp - parameters that only evaluations read.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EvalParams.h"
+#include "shardtype/Kernels/Linalg.h"
 #include "shardtype/Rules/Params.h"
 #include "shardtype/Tensor/Element.h"
 #include <cstdlib>
@@ -78,6 +79,19 @@ kernels::OutOfBounds eval::outOfBounds(EvalContext &cx) {
   std::string mode = choice(cx, "mode");
   return mode == "FILL_OR_DROP" || mode == "2" ? kernels::OutOfBounds::Drop
                                                : kernels::OutOfBounds::Clip;
+}
+
+bool eval::splitsByIndex(EvalContext &cx) {
+  StringRef text = cx.contextFields();
+  size_t at = text.find("\"threefry_partitionable\"");
+  return at == StringRef::npos ||
+         !text.drop_front(at).split(':').second.ltrim().starts_with("false");
+}
+
+std::string eval::needsLapack(EvalContext &) {
+  return kernels::haveLapack()
+             ? ""
+             : "linear algebra needs the library libopenblas.so.0";
 }
 
 SmallVector<const Tensor *, 6> eval::tensorsFrom(EvalContext &cx,

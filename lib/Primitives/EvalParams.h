@@ -22,6 +22,12 @@ Tensor scalarParam(EvalContext &cx, StringRef key, DType dtype);
 /// How gather and scatter treat what lies outside.
 kernels::OutOfBounds outOfBounds(EvalContext &cx);
 
+/// Are random numbers numbered by their index, as is JAX's default, or counted
+/// in halves, as its older scheme does? A field of the equation's context says.
+bool splitsByIndex(EvalContext &cx);
+/// A refusal of rows that need LAPACK (EvalRule::Refusal).
+std::string needsLapack(EvalContext &cx);
+
 /// Pointers to the operands from `begin`.
 SmallVector<const Tensor *, 6> tensorsFrom(EvalContext &cx, unsigned begin);
 

@@ -325,10 +325,13 @@ static FailureOr<ReductionSets> gatherReduction(TypingContext &cx) {
   return ReductionSets{{}, cx.sharding(0).reduced, ReductionKind::None};
 }
 
+static std::string gatherRefusal(EvalContext &cx) {
+  return eval::choice(cx, "mode") == "ONE_HOT"
+             ? "mode ONE_HOT has no definition on values"
+             : "";
+}
 static LogicalResult gatherEval(EvalContext &cx) {
   const auto &p = cx.params<Gather>();
-  if (eval::choice(cx, "mode") == "ONE_HOT")
-    return cx.fail("mode ONE_HOT has no definition on values");
   Tensor fill = eval::scalarParam(cx, "fill_value", cx.resultDType());
   cx.setResult(
       0, kernels::gather(cx.operand(0), cx.operand(1),
@@ -352,6 +355,6 @@ static const Primitive Rows[] = {{.info = {"gather", schemaOf<Gather>},
                                                    .sharding = gatherSharding,
                                                    .reduction = gatherReduction,
                                                    .memory = memory::standard},
-                                  .eval = gatherEval}};
+                                  .eval = {gatherEval, gatherRefusal}}};
 
 ArrayRef<Primitive> shardtype::gather() { return Rows; }

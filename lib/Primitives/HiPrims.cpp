@@ -127,23 +127,39 @@ static LogicalResult nonzero(TypingContext &cx) {
 
 //===--- Evaluation -------------------------------------------------------===//
 
-/// One sorted row for each batch entry, and its queries.
-static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
+namespace {
+struct Search {
   int64_t batchDims = 0, dimension = 0;
   StringRef side;
-  const Program &program = cx.program();
+};
+} // namespace
+
+static Search searchOf(const Program &program, const Value &prim) {
+  Search search;
   if (const Value *v = structField(program, prim, "batch_dims"))
-    readParam(program, *v, batchDims);
+    readParam(program, *v, search.batchDims);
   if (const Value *v = structField(program, prim, "dimension"))
-    readParam(program, *v, dimension);
+    readParam(program, *v, search.dimension);
   if (const Value *v = structField(program, prim, "side"))
-    readParam(program, *v, side);
+    readParam(program, *v, search.side);
+  return search;
+}
+
+static std::string searchRefusal(EvalContext &cx, const Value &prim) {
+  Search search = searchOf(cx.program(), prim);
+  const Type &sorted = cx.operandType(0), &query = cx.operandType(1);
+  bool fits = search.batchDims >= 0 && search.dimension == search.batchDims &&
+              sorted.rank() == search.batchDims + 1 &&
+              query.rank() >= search.batchDims &&
+              cx.resultDType() == DType::I32 && sorted.dtype == query.dtype;
+  return fits ? "" : "SearchSorted has no kernel for these dims and dtypes";
+}
+
+/// One sorted row for each batch entry, and its queries.
+static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
+  Search search = searchOf(cx.program(), prim);
   const Tensor &sorted = cx.operand(0), &query = cx.operand(1);
-  if (batchDims < 0 || dimension != batchDims ||
-      sorted.rank() != batchDims + 1 || query.rank() < batchDims ||
-      cx.resultDType() != DType::I32 || sorted.dtype() != query.dtype())
-    return cx.fail("SearchSorted has no kernel for these dims and dtypes");
-  int64_t length = sorted.dim(dimension);
+  int64_t length = sorted.dim(search.dimension);
   int64_t rows = length == 0 ? 0 : sorted.size() / length;
   if (rows == 0) {
     cx.setResult(0, Tensor::zeros(DType::I32, cx.resultShape()));
@@ -154,8 +170,8 @@ static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
   Tensor keys = sorted.reshaped({rows, length});
   Tensor wanted = query.reshaped({rows, queries});
   for (int64_t r = 0; r < rows; ++r) {
-    Tensor places =
-        kernels::searchSorted(keys.entry(r), wanted.entry(r), side == "right");
+    Tensor places = kernels::searchSorted(keys.entry(r), wanted.entry(r),
+                                          search.side == "right");
     llvm::copy(places.as<int32_t>(),
                result.fill<int32_t>().begin() + r * queries);
   }
@@ -163,12 +179,19 @@ static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
   return success();
 }
 
-static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
+/// The searched dims; none: they cannot be read.
+static std::optional<SmallVector<int64_t, 4>> nonzeroAxes(EvalContext &cx,
+                                                          const Value &prim) {
   const Value *axesValue = structField(cx.program(), prim, "axes");
   SmallVector<int64_t, 4> axes;
   if (!axesValue || !readParam(cx.program(), *axesValue, axes) ||
       axes.size() != cx.numResults() || !isInteger(cx.resultDType()))
-    return cx.fail("the parameters of Nonzero cannot be read");
+    return std::nullopt;
+  return axes;
+}
+
+static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
+  SmallVector<int64_t, 4> axes = *nonzeroAxes(cx, prim);
   std::vector<Tensor> results =
       kernels::nonzero(cx.operand(0), axes, cx.resultShape().back(),
                        eval::tensorsFrom(cx, 1), cx.resultDType());
@@ -177,15 +200,27 @@ static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
   return success();
 }
 
+static StringRef className(EvalContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  bool isNamed = prim.kind == Value::HiPrim && prim.text.valid();
+  return isNamed ? cx.program().context().str(prim.text) : StringRef();
+}
+
+static std::string hiCallRefusal(EvalContext &cx) {
+  const Value &prim = *cx.params<HiCall>().prim;
+  StringRef name = className(cx);
+  if (name == "SearchSorted")
+    return searchRefusal(cx, prim);
+  if (name == "Nonzero")
+    return nonzeroAxes(cx, prim) ? ""
+                                 : "the parameters of Nonzero cannot be read";
+  return "what '" + name.str() + "' does is not in the program";
+}
+
 static LogicalResult hiCallEval(EvalContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
-  StringRef name = prim.text.valid() ? cx.program().context().str(prim.text)
-                                     : StringRef("call_hi_primitive");
-  if (prim.kind == Value::HiPrim && name == "SearchSorted")
-    return searchSortedEval(cx, prim);
-  if (prim.kind == Value::HiPrim && name == "Nonzero")
-    return nonzeroEval(cx, prim);
-  return cx.fail("'" + name + "' has no kernel");
+  return className(cx) == "SearchSorted" ? searchSortedEval(cx, prim)
+                                         : nonzeroEval(cx, prim);
 }
 
 //===--- The row ----------------------------------------------------------===//
@@ -211,6 +246,6 @@ static const Primitive Rows[] = {
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{hiCallTypes},
-     .eval = hiCallEval}};
+     .eval = {hiCallEval, hiCallRefusal}}};
 
 ArrayRef<Primitive> shardtype::hiPrims() { return Rows; }

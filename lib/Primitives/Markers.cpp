@@ -7,9 +7,11 @@
 #include "Bodies.h"
 #include "Families.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Shape.h"
 #include "shardtype/Rules/Eval.h"
 #include "shardtype/Rules/Manual.h"
 #include "shardtype/Tensor/Element.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace shardtype;
 
@@ -115,19 +117,28 @@ static DimMap batchDims(TypingContext &cx) {
 
 //===--- Evaluation -------------------------------------------------------===//
 
-/// Every element is `fill`.
-static LogicalResult fullLikeEval(EvalContext &cx) {
+static std::optional<double> fillOf(EvalContext &cx) {
   const Value *fill = cx.param("fill");
   double value = 0;
-  bool isNumber =
-      fill && (fill->kind == Value::Int || fill->kind == Value::Bool);
-  if (isNumber)
-    value = static_cast<double>(fill->integer);
-  else if (fill && fill->kind == Value::Float && fill->text.valid())
-    isNumber = !cx.context().str(fill->text).getAsDouble(value);
+  if (fill && (fill->kind == Value::Int || fill->kind == Value::Bool))
+    return static_cast<double>(fill->integer);
+  if (fill && fill->kind == Value::Float && fill->text.valid() &&
+      !cx.context().str(fill->text).getAsDouble(value))
+    return value;
+  return std::nullopt;
+}
+
+static std::string fullLikeRefusal(EvalContext &cx) {
+  DType dtype = cx.resultDType();
+  return fillOf(cx) && !isKey(dtype) && dtype != DType::Float0
+             ? ""
+             : "its value cannot be read";
+}
+
+/// Every element is `fill`.
+static LogicalResult fullLikeEval(EvalContext &cx) {
+  double value = *fillOf(cx);
   Tensor result = cx.makeResult();
-  if (!isNumber || isKey(result.dtype()) || result.dtype() == DType::Float0)
-    return cx.fail("has a value that cannot be read");
   dispatch(result.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     T element;
@@ -144,6 +155,15 @@ static LogicalResult fullLikeEval(EvalContext &cx) {
   return success();
 }
 
+/// The value for each entry of a new first dim.
+static LogicalResult batchLikeEval(EvalContext &cx) {
+  auto dims = llvm::to_vector(
+      llvm::seq<int64_t>(1, static_cast<int64_t>(cx.resultShape().size())));
+  cx.setResult(0,
+               kernels::broadcastInDim(cx.operand(0), cx.resultShape(), dims));
+  return success();
+}
+
 //===--- Rows -------------------------------------------------------------===//
 
 static const Primitive Rows[] = {
@@ -153,7 +173,7 @@ static const Primitive Rows[] = {
      .linearity = {},
      .open = OpenRule::Pointwise, // full_like/open.1
      .type = Custom{fullLikeType},
-     .eval = fullLikeEval},
+     .eval = {fullLikeEval, fullLikeRefusal}},
     {.info = {"batch_like", schemaOf<BatchLike>},
      .decode = decodeFor<BatchLike, 2>,
      .dims = batchDims,
@@ -165,6 +185,7 @@ static const Primitive Rows[] = {
                       .sharding = batchSharding,
                       .reduction = reduction::passAnyKind,
                       .memory = memory::operand,
-                      .varying = varying::operand}}};
+                      .varying = varying::operand},
+     .eval = batchLikeEval}};
 
 ArrayRef<Primitive> shardtype::markers() { return Rows; }

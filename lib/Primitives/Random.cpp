@@ -1,13 +1,12 @@
 // Random.cpp - keys and the bits made from them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Random.h"
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "Shapes.h"
-#include "shardtype/Kernels/Shape.h"
 #include "shardtype/Rules/Helpers.h"
-#include "llvm/ADT/Sequence.h"
 
 using namespace shardtype;
 
@@ -236,46 +235,8 @@ static constexpr Primitive keyRow(StringRef name, Dims dims, Type type,
 
 //===--- evaluations ------------------------------------------------------===//
 
-/// threefry has kernels, and rbg, whose keys are two of threefry's.
-static LogicalResult requireKernel(EvalContext &cx, DType dtype) {
-  if (dtype == DType::KeyFry || dtype == DType::KeyRbg)
-    return success();
-  return cx.fail(cx.name() + " has no kernel for " + info(dtype).shortName);
-}
-/// The halves of rbg keys, as a last dim; and keys of such halves.
-static Tensor halvesOf(const Tensor &keys) {
-  SmallVector<int64_t, 6> shape(keys.shape().begin(), keys.shape().end());
-  shape.push_back(2);
-  return keys.viewedAs(DType::KeyFry, shape);
-}
-static Tensor ofHalves(const Tensor &halves) {
-  return halves.viewedAs(DType::KeyRbg, halves.shape().drop_back());
-}
-/// Each element twice, along a new last dim.
-static Tensor twice(const Tensor &x) {
-  SmallVector<int64_t, 6> shape(x.shape().begin(), x.shape().end());
-  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, x.rank()));
-  shape.push_back(2);
-  return kernels::broadcastInDim(x, shape, dims);
-}
-
-/// JAX's scheme that was the default before: a field of the equation's context.
-static bool isPartitionable(EvalContext &cx) {
-  StringId context = cx.program().info(cx.program().eqn(cx.eqn()).info).context;
-  if (!context.valid())
-    return true;
-  StringRef text = cx.context().str(context);
-  size_t at = text.find("\"threefry_partitionable\"");
-  return at == StringRef::npos ||
-         !text.drop_front(at).split(':').second.ltrim().starts_with("false");
-}
-
 static LogicalResult seedEval(EvalContext &cx) {
-  if (failed(requireKernel(cx, cx.resultDType())))
-    return failure();
-  Tensor keys = kernels::keysOfSeeds(cx.operand(0));
-  bool isPair = cx.resultDType() == DType::KeyRbg;
-  return eval::give(cx, isPair ? ofHalves(twice(keys)) : keys);
+  return eval::give(cx, kernels::makeKeys(cx.operand(0), cx.resultDType()));
 }
 /// The words of keys as an array, and back.
 static LogicalResult viewEval(EvalContext &cx) {
@@ -283,46 +244,19 @@ static LogicalResult viewEval(EvalContext &cx) {
                     cx.take(0).viewedAs(cx.resultDType(), cx.resultShape()));
 }
 static LogicalResult splitEval(EvalContext &cx) {
-  if (failed(requireKernel(cx, cx.resultDType())))
-    return failure();
-  ArrayRef<int64_t> shape = cx.params<KeyShape>().shape;
-  const Tensor &keys = cx.operand(0);
-  if (keys.dtype() == DType::KeyFry)
-    return eval::give(cx, kernels::splitKeys(keys, shape, isPartitionable(cx)));
-  // Each half by itself; then halves become the last dim again.
-  Tensor halves =
-      kernels::splitKeys(halvesOf(keys), shape, isPartitionable(cx));
-  int64_t half = keys.rank();
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, halves.rank()));
-  order.erase(order.begin() + half);
-  order.push_back(half);
-  return eval::give(cx, ofHalves(kernels::transpose(halves, order)));
+  return eval::give(cx, kernels::splitAll(cx.operand(0),
+                                          cx.params<KeyShape>().shape,
+                                          eval::splitsByIndex(cx)));
 }
 static LogicalResult bitsEval(EvalContext &cx) {
-  const Tensor &keys = cx.operand(0);
-  if (failed(requireKernel(cx, keys.dtype())))
-    return failure();
   const auto &params = cx.params<BitsShape>();
-  if (keys.dtype() == DType::KeyFry)
-    return eval::give(
-        cx, kernels::randomBits(keys, static_cast<unsigned>(params.width),
-                                params.shape, isPartitionable(cx)));
-  if (keys.rank() != 0)
-    return cx.fail("random_bits has no kernel for arrays of key<rbg>");
-  Tensor state = keys.viewedAs(DType::U32, {4});
   return eval::give(
-      cx,
-      kernels::philoxGenerator(state, cx.resultDType(), params.shape).second);
+      cx, kernels::bitsOfAll(cx.operand(0), static_cast<unsigned>(params.width),
+                             params.shape, eval::splitsByIndex(cx)));
 }
 static LogicalResult foldInEval(EvalContext &cx) {
-  if (failed(requireKernel(cx, cx.resultDType())))
-    return failure();
-  ArrayRef<int64_t> shape = cx.resultShape();
-  Tensor keys = kernels::expanded(cx.operand(0), shape);
-  Tensor data = kernels::expanded(cx.operand(1), shape);
-  if (keys.dtype() == DType::KeyFry)
-    return eval::give(cx, kernels::foldIn(keys, data));
-  return eval::give(cx, ofHalves(kernels::foldIn(halvesOf(keys), twice(data))));
+  return eval::give(
+      cx, kernels::foldInAll(cx.operand(0), cx.operand(1), cx.resultShape()));
 }
 
 static const Primitive Rows[] = {

@@ -1,6 +1,7 @@
 // RandomBits.cpp - generators beside the keys' own, and views of key data.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DTypeSets.h"
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "Results.h"
@@ -192,8 +193,10 @@ static LogicalResult fromEdtype(TypingContext &cx) {
 
 //===--- evaluations ------------------------------------------------------===//
 
-static constexpr NoRule NoKernel = {NoRule::NotImplemented,
-                                    "it has no kernel yet"};
+/// XLA draws them from a state of its own.
+static constexpr NoRule Unspecified = {
+    NoRule::NotApplicable,
+    "nothing in the program says which numbers it draws"};
 
 static LogicalResult sameEval(EvalContext &cx) {
   return eval::give(cx, cx.take(0));
@@ -208,11 +211,27 @@ static LogicalResult iotaEval(EvalContext &cx) {
   cx.setResult(1, std::move(low));
   return success();
 }
+static LogicalResult gammaEval(EvalContext &cx) {
+  return eval::give(cx, kernels::gammaSamples(cx.operand(0), cx.operand(1),
+                                              eval::flag(cx, "log_space", true),
+                                              eval::splitsByIndex(cx)));
+}
+static std::string gammaRefusal(EvalContext &cx) {
+  DType key = cx.operandType(0).dtype, dtype = cx.resultDType();
+  if (key != DType::KeyFry)
+    return "it has no kernel for " + info(key).shortName.str();
+  if (dtype != DType::F32 && dtype != DType::F64)
+    return "it has no kernel for samples of " + info(dtype).shortName.str();
+  return "";
+}
+static std::string bitsRefusal(EvalContext &cx) {
+  return eval::enumName(cx, "algorithm").empty()
+             ? "it has no kernel for this algorithm"
+             : "";
+}
 /// The algorithm is an enum that may stand by its name: RNG_THREE_FRY.
 static LogicalResult bitsEval(EvalContext &cx) {
   StringRef name = eval::enumName(cx, "algorithm");
-  if (name.empty())
-    return cx.fail("rng_bit_generator has no kernel for this algorithm");
   auto generate = name.contains("THREE_FRY") ? kernels::threefryGenerator
                                              : kernels::philoxGenerator;
   auto [state, bits] =
@@ -224,7 +243,7 @@ static LogicalResult bitsEval(EvalContext &cx) {
 
 template <typename P, unsigned Count, typename Type>
 static constexpr Primitive row(StringRef name, Type type, OpenRule open,
-                               EvalRule evaluation = NoKernel) {
+                               EvalRule evaluation) {
   return {.info = {name, schemaOf<P>},
           .decode = decodeFor<P, Count>,
           .dims = firstDims,
@@ -236,11 +255,13 @@ static constexpr Primitive row(StringRef name, Type type, OpenRule open,
 
 static const Primitive Rows[] = {
     row<NoParams, 1>("random_clone", cloneType, OpenRule::Pointwise, sameEval),
-    row<Gamma, 2>("random_gamma", gammaType, OpenRule::Opaque),
+    row<Gamma, 2>("random_gamma", gammaType, OpenRule::Opaque,
+                  {gammaEval, gammaRefusal}),
     row<IotaShape, 0>("iota_2x32_shape", iotaType, OpenRule::Opaque, iotaEval),
-    row<IotaShape, 2>("rng_uniform", uniformType, OpenRule::Opaque),
+    row<IotaShape, 2>("rng_uniform", uniformType, OpenRule::Opaque,
+                      Unspecified),
     row<BitGenerator, 1>("rng_bit_generator", bitsType, OpenRule::Opaque,
-                         bitsEval),
+                         {bitsEval, bitsRefusal}),
     row<Edtype, 1>("to_edtype", toEdtype, OpenRule::Opaque, viewEval),
     row<FromEdtype, 1>("from_edtype", fromEdtype, OpenRule::Opaque, viewEval),
 };

@@ -282,9 +282,9 @@ static LogicalResult asRecorded(TypingContext &cx) {
 }
 
 template <typename P, unsigned Min, unsigned Max = Min>
-static constexpr Primitive
-row(PrimitiveInfo info, Rule<LogicalResult(TypingContext &)> type,
-    EvalRule eval = NoRule{NoRule::NotImplemented, "it has no kernel yet"}) {
+static constexpr Primitive row(PrimitiveInfo info,
+                               Rule<LogicalResult(TypingContext &)> type,
+                               EvalRule eval) {
   return {.info = info,
           .decode = decodeFor<P, Min, Max>,
           .dims = NoRule{NoRule::NotApplicable, "it moves no dims"},
@@ -311,9 +311,10 @@ static const Primitive Rows[] = {
                         broadcastToEval),
     row<Space, 1>({"with_memory_space_constraint", schemaOf<Space>},
                   constrainSpace, eval::pass),
-    row<Linear, 0>({"create_linear", schemaOf<Linear>}, asRecorded),
-    row<Pin, 1>({"pin", schemaOf<Pin>}, asRecorded),
-    row<NoParams, 1>({"unpin", schemaOf<NoParams>}, asRecorded),
+    row<Linear, 0>({"create_linear", schemaOf<Linear>}, asRecorded,
+                   NoRule{NoRule::NotApplicable, "nothing wrote its value"}),
+    row<Pin, 1>({"pin", schemaOf<Pin>}, asRecorded, eval::pass),
+    row<NoParams, 1>({"unpin", schemaOf<NoParams>}, asRecorded, eval::pass),
 };
 
 ArrayRef<Primitive> shardtype::refs() { return Rows; }

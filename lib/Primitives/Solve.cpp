@@ -174,13 +174,7 @@ static DimMap tridiagonalDims(TypingContext &cx) {
   return linalgDims(cx, Diagonals, {2});
 }
 
-static LogicalResult noLapack(EvalContext &cx) {
-  return cx.fail("linear algebra needs the library libopenblas.so.0");
-}
-
 static LogicalResult triangularEval(EvalContext &cx) {
-  if (!kernels::haveLapack())
-    return noLapack(cx);
   const auto &p = cx.params<Triangular>();
   cx.setResult(
       0, kernels::triangularSolve(cx.operand(0), cx.operand(1),
@@ -191,8 +185,6 @@ static LogicalResult triangularEval(EvalContext &cx) {
 }
 
 static LogicalResult tridiagonalEval(EvalContext &cx) {
-  if (!kernels::haveLapack())
-    return noLapack(cx);
   cx.setResult(0, kernels::tridiagonalSolve(cx.operand(0), cx.operand(1),
                                             cx.operand(2), cx.operand(3)));
   return success();
@@ -205,14 +197,14 @@ static const Primitive Rows[] = {
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{typeTriangular},
-     .eval = triangularEval},
+     .eval = {triangularEval, eval::needsLapack}},
     {.info = {"tridiagonal_solve", schemaOf<Tridiagonal>},
      .decode = decodeFor<Tridiagonal, 4>,
      .dims = tridiagonalDims,
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{typeTridiagonal},
-     .eval = tridiagonalEval},
+     .eval = {tridiagonalEval, eval::needsLapack}},
 };
 
 ArrayRef<Primitive> shardtype::solvers() { return Rows; }

@@ -15,6 +15,9 @@ Tolerance Tolerance::forDType(DType dtype) {
   Tolerance result;
   if (!isFloat(dtype) && !isComplex(dtype))
     return result;
+  // Rounding is that of the largest numbers in a sum or product, and what
+  // cancels keeps it.
+  result.ofLargest = true;
   switch (info(dtype).mantissa) {
   case 52:
     result.relative = 1e-12;
@@ -22,8 +25,8 @@ Tolerance Tolerance::forDType(DType dtype) {
   case 23:
     result.relative = 1e-5;
     break;
-  default: // A few steps.
-    result.relative = 4 * std::ldexp(1.0, -int(info(dtype).mantissa) - 1);
+  default: // A few steps: a chain of operations rounds after each.
+    result.relative = 8 * std::ldexp(1.0, -int(info(dtype).mantissa) - 1);
   }
   result.absolute = result.relative / 10;
   return result;

@@ -8,6 +8,9 @@
 
 namespace shardtype::kernels {
 
+// `keysOfSeeds` to `randomBits` are of threefry's keys, fry. Those that end in
+// `All`, and `makeKeys`, are of keys of every kind: fry, rbg, urbg, fry4, phx2
+// and phx4.
 struct Words {
   uint32_t high = 0, low = 0;
   friend bool operator==(Words, Words) = default;
@@ -46,6 +49,21 @@ std::pair<Tensor, Tensor> threefryGenerator(const Tensor &state, DType dtype,
 /// The same with PHILOX, which DEFAULT is on CPU.
 std::pair<Tensor, Tensor> philoxGenerator(const Tensor &state, DType dtype,
                                           ArrayRef<int64_t> shape);
+
+/// Keys of a dtype from seeds, integers of any dtype.
+Tensor makeKeys(const Tensor &seeds, DType dtype);
+Tensor splitAll(const Tensor &keys, ArrayRef<int64_t> shape,
+                bool partitionable);
+/// The key of each key and number, which are broadcast to `shape`.
+Tensor foldInAll(const Tensor &keys, const Tensor &data,
+                 ArrayRef<int64_t> shape);
+Tensor bitsOfAll(const Tensor &keys, unsigned bits, ArrayRef<int64_t> shape,
+                 bool partitionable);
+
+/// Samples of the gamma distribution, or their logarithms: one for each of
+/// `alpha`, f32 or f64, from keys of fry whose dims are the first of alpha's.
+Tensor gammaSamples(const Tensor &keys, const Tensor &alpha, bool logarithm,
+                    bool partitionable);
 
 } // namespace shardtype::kernels
 

@@ -107,13 +107,19 @@ class Task;
 
 /// What computes an equation's results from its operands: a kernel that does
 /// so at once, a coroutine where it runs bodies or waits for other devices, or
-/// the reason why there is none.
+/// the reason why there is none. Where that holds for some equations only, a
+/// function says so before anything runs.
 class EvalRule {
 public:
   using Kernel = LogicalResult(EvalContext &);
   using Suspending = Task(EvalContext &);
-  constexpr EvalRule(Kernel *rule) : kernel_(rule), none_{} {}
-  constexpr EvalRule(Suspending *rule) : suspending_(rule), none_{} {}
+  /// Why it cannot compute an equation, whose operands have types and no values
+  /// yet; empty: it can.
+  using Refusal = std::string(EvalContext &);
+  constexpr EvalRule(Kernel *rule, Refusal *refuses = nullptr)
+      : kernel_(rule), refusal_(refuses), none_{} {}
+  constexpr EvalRule(Suspending *rule, Refusal *refuses = nullptr)
+      : suspending_(rule), refusal_(refuses), none_{} {}
   constexpr EvalRule(NoRule reason) : none_(reason) {}
   EvalRule(std::nullptr_t) = delete;
 
@@ -121,10 +127,12 @@ public:
   constexpr Kernel *kernel() const { return kernel_; }
   constexpr Suspending *suspending() const { return suspending_; }
   constexpr NoRule none() const { return none_; }
+  constexpr Refusal *refusal() const { return refusal_; }
 
 private:
   Kernel *kernel_ = nullptr;
   Suspending *suspending_ = nullptr;
+  Refusal *refusal_ = nullptr;
   NoRule none_;
 };
 

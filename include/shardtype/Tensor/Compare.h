@@ -22,7 +22,8 @@ struct Tolerance {
   /// Differences below the smallest normal number always pass.
   bool ignoreTiny = false;
 
-  /// rtol and atol that suit a dtype: none for integers and bools.
+  /// What suits results of a program, by dtype, relative to the largest
+  /// element: none for integers and bools.
   static Tolerance forDType(DType dtype);
 };
 
