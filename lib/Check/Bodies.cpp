@@ -14,7 +14,7 @@ std::vector<Val> Engine::runEntry(ArrayRef<Val> arguments) {
   if (program_.jaxpr(id).mesh.valid())
     mesh = meshes().rewrite(program_.jaxpr(id).mesh);
   out_.entryInstance =
-      runInstance(id, arguments, {mesh, false, entryVma(id, mesh)}, {});
+      runInstance(id, arguments, {mesh, false, entryVma(id, mesh), {}}, {});
   return instanceResults_[out_.entryInstance.index()].vals;
 }
 
@@ -48,6 +48,7 @@ InstanceId Engine::runInstance(JaxprId id, ArrayRef<Val> inputs,
   frame.backward = where.backward;
   frame.vma = where.vma;
   frame.inputs = bodyInputs;
+  frame.stays = where.stays;
   frame.vals.resize(jaxpr.numVars);
   for (uint32_t i = 0; i < jaxpr.numConsts; ++i)
     frame.vals[i] =
@@ -97,8 +98,10 @@ void Engine::keepInstance(ActiveFrame &frame) {
 TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
                                   BodyInputs inputs, std::optional<Vma> vma) {
   const Jaxpr &jaxpr = program_.jaxpr(id);
-  MeshId bodyMesh = meshes().ofBody(jaxpr.mesh, mesh);
-  Surroundings where = {bodyMesh, running_.backward, vma.value_or(typing_.vma)};
+  AxisSet stays = running_.stays | inputs.stays;
+  MeshId bodyMesh = withoutManual(meshes().ofBody(jaxpr.mesh, mesh), stays);
+  Surroundings where = {bodyMesh, running_.backward, vma.value_or(typing_.vma),
+                        stays};
   SmallVector<Val, 16> vals;
   bool recast = typing_.recast || inputs.recast;
   bool retyped = typing_.retyped || inputs.retyped || recast;
@@ -106,6 +109,9 @@ TypingHost::Body Engine::typeBody(JaxprId id, ArrayRef<Typed> args, MeshId mesh,
       id.raw(), bodyMesh.raw(),
       (recast ? 16u : 0u) | static_cast<uint32_t>(where.vma) << 2 |
           (retyped ? 2u : 0u) | (where.backward ? 1u : 0u)};
+  if (!stays.empty())
+    key.append({static_cast<uint32_t>(stays.bits()),
+                static_cast<uint32_t>(stays.bits() >> 32)});
   for (uint32_t i = 0; i < jaxpr.numInputs; ++i) {
     Val val;
     // What recorded types do not say is in the arguments.
@@ -153,6 +159,7 @@ std::vector<Typed> Engine::tryBody(JaxprId body, ArrayRef<Typed> args,
   // Recorded types inside the body are for the recorded arguments.
   trial.typing_.retyped = trial.typing_.recast = true;
   trial.running_.backward = running_.backward;
+  trial.running_.stays = running_.stays;
   Body tried = trial.typeBody(body, args, mesh, {}, std::nullopt);
   if (tried.hadErrors)
     return {};
@@ -172,5 +179,5 @@ TypeId Engine::binder(JaxprId body, unsigned input) {
 /// structure/retype.4: parameters keep their specs, on the mesh that this
 /// gives.
 MeshId Engine::rewriteMesh(MeshId recorded) {
-  return meshes().rewrite(recorded);
+  return withoutManual(meshes().rewrite(recorded), running_.stays);
 }

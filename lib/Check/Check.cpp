@@ -122,6 +122,8 @@ CheckedProgram shardtype::check(const Program &program,
   std::vector<Val> results = engine.runEntry(arguments);
   if (meshes.fromRecording())
     reportRefusedRegions(program, out.diagnostics, findings);
+  if (meshes.fromRecording())
+    collectInSpecs(out);
   out.typed = engine.typedEquations();
   takeResults(engine, results, findings);
   findings.finish();

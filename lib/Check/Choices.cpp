@@ -311,7 +311,7 @@ bool Findings::chooseOperands(Engine &engine, ActiveFrame &frame, EqnId id,
                               ArrayRef<unsigned> choices, Diagnostic &d,
                               std::string &miss) {
   const Eqn &eqn = program_.eqn(id);
-  MeshId mesh = engine.contextMesh(frame.mesh, eqn);
+  MeshId mesh = engine.contextMesh(frame.mesh, eqn, frame.stays);
   SmallVector<Val, 8> operands = operandVals(engine, frame, id);
   SmallVector<Fix, 4> fixes;
   const Choice *result = nullptr;

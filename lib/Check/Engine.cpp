@@ -126,9 +126,23 @@ const Engine::InfoState &Engine::infoState(EqnInfoId id) {
   return state;
 }
 
-MeshId Engine::contextMesh(MeshId mesh, const Eqn &eqn) {
+MeshId Engine::contextMesh(MeshId mesh, const Eqn &eqn, AxisSet stays) {
   const InfoState &info = infoState(eqn.info);
-  return info.ownMesh ? info.mesh : mesh;
+  return info.ownMesh ? withoutManual(info.mesh, stays) : mesh;
+}
+
+/// shard_map/vmap.1: axes that are Manual in the recording and not here are as
+/// on the mesh of the program.
+MeshId Engine::withoutManual(MeshId mesh, AxisSet stays) {
+  if (stays.empty() || !mesh.valid())
+    return mesh;
+  Mesh result = context_.mesh(mesh);
+  const Mesh &now = context_.meshOrEmpty(meshes().now());
+  for (uint8_t axis : stays.list())
+    if (axis < result.rank() && axis < now.rank() &&
+        result.axes[axis].type == AxisType::Manual)
+      result.axes[axis].type = now.axes[axis].type;
+  return context_.forTypes(context_.intern(result));
 }
 
 Val Engine::literal(LiteralId id) {
@@ -148,7 +162,8 @@ Val Engine::literal(LiteralId id) {
 void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
   const Eqn &eqn = program_.eqns[id.index()];
   const InfoState &info = infoState(eqn.info);
-  MeshId mesh = info.ownMesh ? info.mesh : frame.mesh;
+  MeshId mesh =
+      info.ownMesh ? withoutManual(info.mesh, frame.stays) : frame.mesh;
   bool backward = info.backward == BackwardEffect::Inherit
                       ? frame.backward
                       : info.backward == BackwardEffect::Backward;
@@ -184,7 +199,7 @@ void Engine::typeEqn(ActiveFrame &frame, EqnId id) {
 
   uint32_t at = outcomeTable_.find(key_, WordTable::hash(key_));
   if (at == WordTable::None || outcomes_[at].is(Outcome::Placeholder))
-    at = lookUp(id, {mesh, backward, frame.vma});
+    at = lookUp(id, {mesh, backward, frame.vma, frame.stays});
   const Outcome outcome = outcomes_[at]; // A copy: reports may run rows.
   bindResults(frame, id, outcome,
               outcome.is(Outcome::Assumed) ? Val::Assumed
@@ -306,8 +321,9 @@ Outcome Engine::rerun(EqnId id, ArrayRef<Val> operands, ActiveFrame &frame,
     typing_.retyped = true; // Recorded types in its bodies are for the others.
   if (how == Rerun::OtherStates && holds)
     typing_.recast = true;
-  MeshId mesh = contextMesh(frame.mesh, program_.eqn(id));
-  uint32_t at = runRow(id, operands, {mesh, frame.backward, frame.vma});
+  MeshId mesh = contextMesh(frame.mesh, program_.eqn(id), frame.stays);
+  uint32_t at =
+      runRow(id, operands, {mesh, frame.backward, frame.vma, frame.stays});
   typing_.keepCarries = false;
   typing_.retyped = retyped;
   typing_.recast = recast;
@@ -325,7 +341,7 @@ uint32_t Engine::runRow(EqnId id, ArrayRef<Val> operands,
     outcome.unknown = program_.primitives[eqn.primitive].name;
   } else {
     // A body's equations run rows while this one does.
-    Running running{operands, where.backward, {}};
+    Running running{operands, where.backward, where.stays, {}};
     Vma vma = where.vma;
     std::swap(running, running_);
     std::swap(vma, typing_.vma);

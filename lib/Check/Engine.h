@@ -23,6 +23,7 @@ struct ActiveFrame {
   bool backward = false; // Inside an equation of a backward pass.
   bool hadErrors = false;
   BodyInputs inputs; // Which operands of the parent's equation its inputs are.
+  AxisSet stays;     // As in BodyInputs, for all regions around.
   EqnId current;     // The equation that is being typed.
   std::vector<Val> vals;
   std::vector<Instance::Held> held;
@@ -36,6 +37,7 @@ struct Surroundings {
   MeshId mesh;
   bool backward = false;
   Vma vma = Vma::Off;
+  AxisSet stays;
 };
 
 /// What running a row gave: kept and used again for equal equations.
@@ -92,7 +94,7 @@ public:
   const Primitive *row(const Eqn &eqn) { return shared_->rows[eqn.primitive]; }
   const TypingContext::Options &typing() const { return typing_; }
   /// The context mesh of an equation in a jaxpr whose default is `mesh`.
-  MeshId contextMesh(MeshId mesh, const Eqn &eqn);
+  MeshId contextMesh(MeshId mesh, const Eqn &eqn, AxisSet stays = {});
   Val literal(LiteralId id);
   enum class Rerun : uint8_t { OtherOperands, OtherStates, KeepCarries };
   /// Runs the equation's row on other operands, or with loops that keep their
@@ -168,6 +170,7 @@ private:
     return program_.vars[eqn.firstResult.raw() + i].type;
   }
   bool matches(TypeId a, TypeId b);
+  MeshId withoutManual(MeshId mesh, AxisSet stays);
 
   const Program &program_;
   Context &context_;
@@ -189,6 +192,7 @@ private:
   struct Running {
     ArrayRef<Val> operands;
     bool backward = false;
+    AxisSet stays;
     std::vector<Instance::Held> bodies;
   } running_;
   SmallVector<uint32_t, 32> key_; // Scratch; not live while a row runs.

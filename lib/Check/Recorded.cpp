@@ -4,6 +4,7 @@
 // Notes of `context.record` and of `entry` are kept as the file has them
 // (export E14, E19, E31); what is of no form we know is passed over.
 #include "Recorded.h"
+#include "shardtype/IR/Paths.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
 #include "shardtype/Types/Text.h"
 #include "llvm/Support/JSON.h"
@@ -75,45 +76,214 @@ void shardtype::reportDropped(const Program &program, Meshes &meshes,
   }
 }
 
-/// Where the only region is that was recorded without the check; invalid: there
-/// are several.
-static StackId uncheckedRegion(const Program &program) {
-  StackId stack;
-  for (const Eqn &eqn : program.eqns) {
-    if (!eqn.info.valid() || program.name(eqn) != "shard_map")
-      continue;
-    const EqnInfo &info = program.info(eqn.info);
-    if (!info.derived.valid() ||
-        !program.context().str(info.derived).contains("\"vma\""))
-      continue;
-    if (stack.valid() && stack != info.stack)
-      return StackId();
-    stack = info.stack;
+/// What an equation says beside its parameters; nothing if it says nothing.
+static std::optional<json::Object> derivedOf(const Program &program,
+                                             const Eqn &eqn) {
+  if (!eqn.info.valid() || !program.info(eqn.info).derived.valid())
+    return std::nullopt;
+  llvm::Expected<json::Value> value =
+      json::parse(program.context().str(program.info(eqn.info).derived));
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
   }
-  return stack;
+  const json::Object *object = value->getAsObject();
+  return object ? std::optional(*object) : std::nullopt;
+}
+
+/// The regions that were recorded without the check, for the reason that a note
+/// gives; one that no region names is about some of them all.
+static std::vector<EqnId> regionsOfNote(const Program &program, int64_t note,
+                                        bool isNamed) {
+  std::vector<EqnId> regions;
+  for (uint32_t i = 0; i < program.eqns.size(); ++i) {
+    if (program.name(program.eqns[i]) != "shard_map")
+      continue;
+    std::optional<json::Object> derived = derivedOf(program, program.eqns[i]);
+    if (!derived || derived->getString("vma") != StringRef("off"))
+      continue;
+    if (!isNamed || derived->getInteger("note") == note)
+      regions.push_back(EqnId(i));
+  }
+  return regions;
+}
+
+/// Equations in and below a region.
+static void addEquations(const Program &program, EqnId id,
+                         llvm::DenseSet<EqnId> &all) {
+  if (!all.insert(id).second)
+    return;
+  forEachBody(program, program.eqn(id), [&](const std::string &, JaxprId body) {
+    const Jaxpr &jaxpr = program.jaxpr(body);
+    for (uint32_t i = 0; i < jaxpr.numEqns; ++i)
+      addEquations(program, jaxpr.eqn(i), all);
+  });
+}
+
+/// Does a finding in one of the regions say what JAX says of them? Of results
+/// that differ JAX says so, of all else it does not.
+static bool isExplained(const Program &program, ArrayRef<EqnId> regions,
+                        StringRef why, const DiagnosticList &diagnostics) {
+  llvm::DenseSet<EqnId> inside;
+  for (EqnId region : regions)
+    addEquations(program, region, inside);
+  bool aboutResults = why.contains("out_specs which require replication");
+  return llvm::any_of(diagnostics.all(), [&](const Diagnostic &d) {
+    return d.level == Level::Error && d.eqn.valid() && inside.contains(d.eqn) &&
+           aboutResults == (d.code == diag::OutputVaries);
+  });
+}
+
+/// JAX's words: the first line in the message, the others as notes.
+static Diagnostic refusal(StringRef why) {
+  Diagnostic d;
+  d.code = diag::RegionRefused;
+  d.level = info(d.code).level;
+  SmallVector<StringRef, 8> lines;
+  why.split(lines, '\n', -1, false);
+  d.message = formatDiag(
+      d.code, {lines.empty() ? "no reason is given" : lines.front().str()});
+  for (StringRef line : ArrayRef(lines).drop_front(lines.empty() ? 0 : 1))
+    d.notes.push_back({line.str(), StackId()});
+  return d;
 }
 
 void shardtype::reportRefusedRegions(const Program &program,
                                      const DiagnosticList &diagnostics,
                                      Findings &findings) {
-  if (llvm::any_of(diagnostics.all(), [](const Diagnostic &d) {
-        return d.code == diag::OutputVaries;
-      }))
-    return;
   json::Array notes = listAt(program.contextExtra, {"record", "notes"});
   for (const auto &[i, value] : llvm::enumerate(notes)) {
     const json::Object *note = value.getAsObject();
     if (!note || note->getString("kind") != StringRef("vma"))
       continue;
-    Diagnostic d;
-    d.code = diag::RegionRefused;
-    d.level = info(d.code).level;
-    d.message = formatDiag(
-        d.code, {note->getString("why").value_or("no reason is given").str()});
-    d.stack = uncheckedRegion(program);
+    int64_t index = static_cast<int64_t>(i);
+    std::vector<EqnId> regions = regionsOfNote(program, index, true);
+    if (regions.empty())
+      regions = regionsOfNote(program, index, false);
+    StringRef why = note->getString("why").value_or("");
+    if (isExplained(program, regions, why, diagnostics))
+      continue;
+    Diagnostic d = refusal(why);
+    d.stack = stackOf(program, *note);
+    if (!d.stack.valid() && regions.size() == 1)
+      d.stack = program.info(program.eqn(regions.front()).info).stack;
     d.path = "context/record/notes/" + std::to_string(i);
     findings.add(std::move(d));
   }
+}
+
+//===--- Regions without in_specs -----------------------------------------===//
+
+namespace {
+/// Looks at every equation as it was typed in the end.
+class InSpecs {
+public:
+  explicit InSpecs(CheckedProgram &out)
+      : out_(out), program_(*out.program), cx_(program_.context()) {}
+  void instance(InstanceId id);
+
+private:
+  void region(const Instance &instance, EqnId id, const json::Object &derived);
+  std::string spec(const Instance &instance, EqnId id, unsigned operand,
+                   const json::Object &derived);
+
+  CheckedProgram &out_;
+  const Program &program_;
+  Context &cx_;
+  llvm::DenseSet<InstanceId> seen_;
+};
+} // namespace
+
+/// The spec that JAX sees of an operand: without the dims of vmap. Empty: it is
+/// not known.
+std::string InSpecs::spec(const Instance &instance, EqnId id, unsigned operand,
+                          const json::Object &derived) {
+  ArrayRef<Atom> operands = program_.operandsOf(id);
+  if (operand >= operands.size())
+    return "";
+  Atom atom = operands[operand];
+  TypeId type;
+  if (atom.isLiteral()) {
+    type = program_.literal(atom.literal()).type;
+  } else {
+    uint32_t at = atom.var().raw() - program_.jaxpr(instance.jaxpr).firstVar;
+    type = instance.types[at];
+    if (instance.isOpen(at))
+      return "";
+  }
+  if (!type.valid())
+    return "";
+  if (!cx_.type(type).isArray())
+    return "P()";
+  Sharding sharding = cx_.type(type).sharding;
+  llvm::DenseSet<int64_t> added;
+  if (const json::Array *vmaps = derived.getArray("vmap"))
+    for (const json::Value &value : *vmaps)
+      if (const json::Object *vmap = value.getAsObject())
+        if (const json::Array *dims = vmap->getArray("in"))
+          if (operand < dims->size())
+            if (std::optional<int64_t> dim = (*dims)[operand].getAsInteger())
+              added.insert(*dim);
+  SmallVector<AxisList, 4> kept;
+  for (auto [dim, axes] : llvm::enumerate(sharding.dims))
+    if (!added.contains(static_cast<int64_t>(dim)))
+      kept.push_back(axes);
+  sharding.dims.assign(kept.begin(), kept.end());
+  return str(cx_, toSpec(cx_, sharding));
+}
+
+void InSpecs::region(const Instance &instance, EqnId id,
+                     const json::Object &derived) {
+  const json::Object *infer = derived.getObject("infer");
+  std::optional<int64_t> number = infer ? infer->getInteger("n") : std::nullopt;
+  const json::Array *operands = infer ? infer->getArray("operands") : nullptr;
+  if (!number || !operands)
+    return;
+  std::vector<std::string> specs;
+  bool known = true;
+  for (const json::Value &operand : *operands) {
+    specs.push_back(
+        spec(instance, id,
+             static_cast<unsigned>(operand.getAsInteger().value_or(UINT32_MAX)),
+             derived));
+    known &= !specs.back().empty();
+  }
+  auto [it, isNew] = out_.inSpecs.try_emplace(*number, specs);
+  if (!known || (!isNew && it->second != specs))
+    it->second.clear();
+}
+
+void InSpecs::instance(InstanceId id) {
+  if (!seen_.insert(id).second)
+    return;
+  const Instance &instance = out_.instances[id.index()];
+  const Jaxpr &jaxpr = program_.jaxpr(instance.jaxpr);
+  for (uint32_t i = 0; i < jaxpr.numEqns; ++i) {
+    const Eqn &eqn = program_.eqn(jaxpr.eqn(i));
+    if (program_.name(eqn) == "shard_map")
+      if (std::optional<json::Object> derived = derivedOf(program_, eqn))
+        region(instance, jaxpr.eqn(i), *derived);
+    forEachBody(program_, eqn, [&](const std::string &, JaxprId body) {
+      if (InstanceId held = out_.body(id, jaxpr.eqn(i), body); held.valid())
+        this->instance(held);
+    });
+  }
+}
+
+/// Is there a region without in_specs at all?
+static bool hasInferred(const Program &program) {
+  return llvm::any_of(program.eqns, [&](const Eqn &eqn) {
+    return program.name(eqn) == "shard_map" && eqn.info.valid() &&
+           program.info(eqn.info).derived.valid() &&
+           program.context()
+               .str(program.info(eqn.info).derived)
+               .contains("\"infer\"");
+  });
+}
+
+void shardtype::collectInSpecs(CheckedProgram &out) {
+  if (out.entryInstance.valid() && hasInferred(*out.program))
+    InSpecs(out).instance(out.entryInstance);
 }
 
 std::vector<DiagNote> shardtype::unmarkedDerivatives(const Program &program) {

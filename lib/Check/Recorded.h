@@ -15,6 +15,9 @@ void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
 void reportRefusedRegions(const Program &program,
                           const DiagnosticList &diagnostics,
                           Findings &findings);
+/// Finds the in_specs of regions that were recorded without
+/// (shard_map/infer.4).
+void collectInSpecs(CheckedProgram &out);
 /// The user's calls that rules have to know of, by their index in the table
 /// `apis` (structure/record.4); empty for all others.
 std::vector<std::string> knownCalls(const Program &program);

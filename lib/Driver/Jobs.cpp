@@ -37,7 +37,12 @@ int Job::exitCode() const {
     return isRefused(inputErrors) ? 1 : 2;
   if (llvm::any_of(checked->diagnostics.all(), isAboutAskedSpec))
     return 2;
-  return checked->ok() ? 0 : 1;
+  // Regions that nobody looked at are no verdict; errors elsewhere are one.
+  unsigned errors = 0, unchecked = 0;
+  for (const Diagnostic &d : checked->diagnostics.all())
+    if (d.level == Level::Error)
+      ++(d.code == diag::RegionUnchecked ? unchecked : errors);
+  return errors ? 1 : unchecked ? 2 : 0;
 }
 
 bool Jobs::prepare() {

@@ -234,6 +234,18 @@ static std::vector<Typed> fixpoint(TypingContext &cx, const LoopBody &loop,
   return {};
 }
 
+/// What leaves the body as a carry. One without a sharding of its own takes
+/// that of what enters, but not what that varies over.
+static TypeId leaving(TypingContext &cx, TypeId in, Typed out) {
+  Context &types = cx.context();
+  if (!out.open || !out.type.valid())
+    return out.type;
+  if (cx.options().vma != Vma::On || !types.type(out.type).isArray() ||
+      !types.type(in).isArray())
+    return in;
+  return withManual(types, in, types.type(out.type).manual, cx.mesh());
+}
+
 /// Arguments for which all carries leave as they enter, but for casts: what
 /// varies on one side varies on the other; empty if there are none. `last`:
 /// the body's results, first for the loop's arguments, then for these.
@@ -244,9 +256,9 @@ static std::vector<Typed> joinCarries(TypingContext &cx, const LoopBody &loop,
   for (unsigned round = 0; round < 64; ++round) {
     bool same = true;
     for (const Carry &carry : loop.carries) {
-      TypeId in = args[carry.input].type, out = last[carry.result].type;
-      if (last[carry.result].open || !out.valid() ||
-          typematch(cx.context(), in, out))
+      TypeId in = args[carry.input].type;
+      TypeId out = leaving(cx, in, last[carry.result]);
+      if (!out.valid() || typematch(cx.context(), in, out))
         continue;
       TypeId joined = joinVarying(cx.context(), in, out);
       if (!joined.valid())
@@ -491,10 +503,7 @@ LoopResults shardtype::typeLoop(TypingContext &cx, LoopBody loop) {
     TypeId in =
         binder.valid() && !infers ? binder : loop.args[carry.input].type;
     Typed &out = found.results[carry.result];
-    if (!out.type.valid() || out.open) {
-      out = {in, false};
-      continue;
-    }
+    out = {out.type.valid() ? leaving(cx, in, out) : in, false};
     if (infers && joinVarying(cx.context(), in, out.type) == in)
       out.type = in;
     else if (!typematch(cx.context(), in, out.type))

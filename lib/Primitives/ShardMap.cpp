@@ -8,7 +8,6 @@
 // ShardMapIn.cpp and ShardMapOut.cpp have the two.
 #include "ShardMap.h"
 #include "shardtype/Rules/SpecDiagnostics.h"
-#include "llvm/Support/JSON.h"
 
 namespace shardtype {
 static bool readParam(const Program &program, const Value &value, Specs &out) {
@@ -178,41 +177,34 @@ static std::optional<json::Object> derivedObject(TypingContext &cx) {
   return object ? std::optional(*object) : std::nullopt;
 }
 
-/// Results of a shard_map that was recorded without in_specs: whole shapes, and
-/// the axes of out_specs (shard_map/infer.1). Its body is not looked at.
-static LogicalResult inferredTypes(TypingContext &cx,
-                                   const json::Object &infer) {
-  const json::Array *specs = infer.getArray("out_specs");
-  if (!specs || specs->size() != cx.numResults())
-    return cx.unknownPrimitive(cx.name());
-  Context &types = cx.context();
-  MeshId around = types.forTypes(cx.mesh());
-  for (unsigned i = 0; i < cx.numResults(); ++i) {
-    TypeId recorded = cx.recordedResult(i);
-    const json::Object *tagged = (*specs)[i].getAsObject();
-    const json::Object *spec = tagged ? tagged->getObject("spec") : nullptr;
-    const json::Array *entries = spec ? spec->getArray("p") : nullptr;
-    if (!recorded.valid() || !types.type(recorded).isArray() || !entries)
-      return cx.unknownPrimitive(cx.name());
-    Type type = types.type(recorded);
-    PartitionSpec asked;
-    for (const json::Value &entry : *entries) {
-      SpecEntry &dim = asked.partitions.emplace_back();
-      if (const json::Array *names = entry.getAsArray())
-        for (const json::Value &name : *names)
-          dim.axes.push_back(types.intern(name.getAsString().value_or("")));
-    }
-    SpecResult<Sharding> sharding = resolve(types, asked, around, type.rank());
-    if (!sharding)
-      return reportSpecError(cx, sharding.error, asked, around, type.rank())
-          .markParam("out_specs");
-    if (auto bad = checkDivisible(types, *sharding, type.shape))
-      return reportSpecError(cx, *bad, *sharding, type.shape)
-          .markParam("out_specs");
-    type.sharding = std::move(*sharding);
-    cx.setResult(i, types.intern(type));
-  }
-  return success();
+/// shard_map/infer.2: JAX takes in_specs from types where all axes of the
+/// region are Explicit.
+static LogicalResult checkInferable(TypingContext &cx, const Region &region) {
+  const Mesh &outer = cx.context().mesh(region.outer);
+  std::string others;
+  for (uint8_t axis : region.axes.list())
+    if (outer.axes[axis].type != AxisType::Explicit)
+      others += (others.empty() ? "'" : ", '") +
+                cx.context().str(outer.axes[axis].name).str() + "' is " +
+                str(outer.axes[axis].type).str();
+  if (others.empty())
+    return success();
+  return cx.error(diag::RegionInferKind, others).markParam("in_specs");
+}
+
+/// What a recording says of in_specs that are not written (export E17).
+static LogicalResult readInferred(TypingContext &cx, Region &region,
+                                  const json::Object &infer) {
+  if (failed(checkInferable(cx, region)))
+    return failure();
+  region.inferred = infer.getBoolean("given").value_or(false);
+  if (region.inferred)
+    return success();
+  return cx // shard_map/infer.1
+      .error(diag::RegionUnchecked,
+             "its in_specs are those of its operands' types, which were not "
+             "known when it was recorded")
+      .markParam("in_specs");
 }
 
 //===--- The row ----------------------------------------------------------===//
@@ -220,9 +212,6 @@ static LogicalResult inferredTypes(TypingContext &cx,
 static LogicalResult shardMapTypes(TypingContext &cx) {
   const auto &p = cx.params<ShardMap>();
   std::optional<json::Object> derived = derivedObject(cx);
-  if (derived)
-    if (const json::Object *infer = derived->getObject("infer"))
-      return inferredTypes(cx, *infer);
   if (p.in.list.size() != cx.numOperands() ||
       p.out.list.size() != cx.numResults())
     return cx
@@ -236,6 +225,12 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
   FailureOr<Region> region = regionOf(cx);
   if (failed(region))
     return failure();
+  if (derived && failed(leaveToVmaps(cx, *region, *derived)))
+    return failure();
+  if (derived)
+    if (const json::Object *infer = derived->getObject("infer"))
+      if (failed(readInferred(cx, *region, *infer)))
+        return failure();
   if (failed(checkSizes(cx, *region)))
     return failure();
   region->unchecked = // shard_map/vma.2
@@ -253,7 +248,11 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
     reported |= cx.diagnostics().size() != before;
     args.push_back({block, false});
   }
-  if (!complete && cx.options().retyped)
+  bool stale = region->inferred &&
+               llvm::any_of(cx.diagnostics(), [](const Diagnostic &d) {
+                 return d.code == diag::RegionUnchecked;
+               });
+  if (stale || (!complete && cx.options().retyped))
     return failure();
   if (!complete) // What the body says of itself still counts.
     for (unsigned i = 0; i < args.size(); ++i)
@@ -265,8 +264,10 @@ static LogicalResult shardMapTypes(TypingContext &cx) {
   for (unsigned i = 0; i < cx.numResults(); ++i)
     named &= succeeded(
         resolveSpec(cx, *region, p.out.list[i], std::nullopt, "out_specs", i));
+  BodyInputs inputs;
+  inputs.stays = region->mapped;
   TypingHost::Body body =
-      cx.host().typeBody(p.jaxpr, args, region->inner, {}, region->vma);
+      cx.host().typeBody(p.jaxpr, args, region->inner, inputs, region->vma);
   if (!named)
     return failure();
   for (unsigned i = 0; i < cx.numResults(); ++i)

@@ -5,6 +5,7 @@
 #include "Bodies.h"
 #include "Families.h"
 #include "shardtype/Rules/Eval.h"
+#include "llvm/Support/JSON.h"
 
 namespace shardtype {
 
@@ -36,7 +37,22 @@ struct Region {
   // pass that (export E18).
   bool unchecked = false;
   Vma vma = Vma::On;
+  // Of a recording under vmap (shard_map/vmap.1): axes that vmap maps over,
+  // which stay as they are; the dims of each operand that vmap added.
+  AxisSet mapped;
+  SmallVector<SmallVector<int, 2>, 4> addedDims;
+  bool isAdded(unsigned operand, unsigned dim) const {
+    return operand < addedDims.size() &&
+           llvm::is_contained(addedDims[operand], static_cast<int>(dim));
+  }
+  // Recorded with in_specs that were found in an earlier pass.
+  bool inferred = false;
 };
+
+/// What a recording says of the vmaps around a region (export E40), outermost
+/// first: takes the axes that they map over out of the region.
+LogicalResult leaveToVmaps(TypingContext &cx, Region &region,
+                           const llvm::json::Object &derived);
 
 /// A spec of the region on its mesh.
 struct RegionSpec {

@@ -79,12 +79,22 @@ static LogicalResult checkMet(TypingContext &cx, const Region &region,
   if (failed(entries))
     return failure();
   const Sharding &own = cx.sharding(operand);
-  if (*entries == spec.dims &&
-      (own.unreduced & region.axes) == spec.unreduced &&
+  bool met = true; // JAX looks at values without the dims of vmap.
+  for (unsigned dim = 0; dim < spec.dims.size(); ++dim)
+    met &= region.isAdded(operand, dim) || (*entries)[dim] == spec.dims[dim];
+  if (met && (own.unreduced & region.axes) == spec.unreduced &&
       (own.reduced & region.axes) == spec.reduced &&
       (spec.unreduced.empty() || own.kind == spec.kind))
     return success();
   const PartitionSpec &asked = cx.params<ShardMap>().in.list[operand];
+  if (region.inferred) // shard_map/infer.3
+    return cx
+        .error(diag::RegionUnchecked,
+               "it was recorded for " + specName("in_specs", operand) + " " +
+                   str(cx.context(), asked) + ", but the operand has " +
+                   cx.arg(own))
+        .mark(operand)
+        .markParam("in_specs");
   ErrorBuilder error =
       cx.error(diag::RegionInMismatch, operand, str(cx.context(), asked), own);
   error.markParam("in_specs").mark(operand);

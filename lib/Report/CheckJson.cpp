@@ -16,6 +16,7 @@ public:
         cx_(program_.context()), names_(program_), edits_(checked, sources) {}
 
   void signature();
+  void inSpecs();
   void diagnostics();
   void equations();
 
@@ -173,6 +174,24 @@ void JsonReport::diagnostic(const Diagnostic &d) {
   });
 }
 
+/// What a second export needs of regions that were recorded without in_specs.
+void JsonReport::inSpecs() {
+  if (checked_.inSpecs.empty())
+    return;
+  json_.attributeObject("in_specs", [&] {
+    for (const auto &[number, specs] : checked_.inSpecs) {
+      if (specs.empty()) {
+        json_.attribute(std::to_string(number), nullptr);
+        continue;
+      }
+      json_.attributeArray(std::to_string(number), [&] {
+        for (const std::string &spec : specs)
+          json_.value(utf8(spec));
+      });
+    }
+  });
+}
+
 void JsonReport::diagnostics() {
   json_.attributeArray("diagnostics", [&] {
     for (const Diagnostic &d : checked_.diagnostics.all())
@@ -230,6 +249,7 @@ void shardtype::writeCheckJson(OStream &json, const CheckedProgram &checked,
   json.object([&] {
     writeHead(json, "shardtype-check/1", checked, options);
     report.signature();
+    report.inSpecs();
     report.diagnostics();
     if (withEquations)
       report.equations();

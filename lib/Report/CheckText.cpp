@@ -33,6 +33,7 @@ private:
   void fix(const Diagnostic &d, const Fix &fix);
   void signature();
   void summary();
+  void inSpecs();
   raw_ostream &colored(raw_ostream::Colors color, bool bold = true) {
     return options_.color ? os_.changeColor(color, bold) : os_;
   }
@@ -264,6 +265,27 @@ void TextReport::summary() {
         << " not checked, for an operand has no type\n";
 }
 
+/// What a second export needs of regions that were recorded without in_specs.
+void TextReport::inSpecs() {
+  bool unchecked =
+      llvm::any_of(checked_.diagnostics.all(), [](const Diagnostic &d) {
+        return d.code == diag::RegionUnchecked;
+      });
+  std::string known;
+  for (const auto &[number, specs] : checked_.inSpecs) {
+    if (specs.empty())
+      continue;
+    known +=
+        (known.empty() ? "{\"" : ", \"") + std::to_string(number) + "\": [";
+    for (const std::string &spec : specs)
+      known += (&spec == &specs.front() ? "\"" : ", \"") + spec + "\"";
+    known += "]";
+  }
+  if (unchecked && !known.empty())
+    os_ << "  in_specs found, for a second export with --infer FILE: " << known
+        << "}\n";
+}
+
 void TextReport::print() {
   unsigned shown = 0, left = 0;
   for (const Diagnostic &d : checked_.diagnostics.all()) {
@@ -276,8 +298,10 @@ void TextReport::print() {
   }
   if (left)
     os_ << "... and " << left << " more (--max-errors)\n\n";
-  if (!checked_.ok())
-    return summary();
+  if (!checked_.ok()) {
+    summary();
+    return inSpecs();
+  }
   colored(raw_ostream::GREEN);
   os_ << "ok";
   plain();

@@ -25,6 +25,8 @@ std::optional<std::string> shardtype::unknownCode(const LevelOptions &options) {
 static Level levelOf(const Diagnostic &diagnostic,
                      const LevelOptions &options) {
   Level level = diagnostic.level;
+  if (diagnostic.code == diag::RegionUnchecked)
+    return level; // Nobody has looked, so there is nothing to allow.
   for (const LevelOptions::Change &change : options.changes)
     // What a choice mended does not count again, unless it is not wanted at
     // all.
@@ -51,7 +53,9 @@ void shardtype::applyLevels(DiagnosticList &diagnostics, const Program &program,
   std::vector<Diagnostic> kept;
   for (Diagnostic &diagnostic : diagnostics.all()) {
     diagnostic.level = levelOf(diagnostic, options);
-    if (diagnostic.level != Level::Ignored && !isExcused(diagnostic))
+    bool isStated = diagnostic.code == diag::RegionUnchecked;
+    if (diagnostic.level != Level::Ignored &&
+        (isStated || !isExcused(diagnostic)))
       kept.push_back(std::move(diagnostic));
   }
   diagnostics.all() = std::move(kept);

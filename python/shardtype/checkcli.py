@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from shardtype import program, specs, verdict
+from shardtype import passes, program, specs, verdict
 from shardtype.errors import ExportError
 from shardtype.export import Exported
 from shardtype.types import JsonObject
@@ -66,7 +66,7 @@ class Check:
 
     def run(
         self,
-        export: Callable[[], Exported],
+        export: passes.Export,
         fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -74,19 +74,22 @@ class Check:
         """Export with `export`, check, print the report; the program's exit code."""
         mesh = specs.to_mesh(self.mesh)
         wanted = verdict.argument_specs(
-            fn, args, kwargs, self._specs(), mesh, self._logical()
+            fn, args, kwargs, self.specs(), mesh, self._logical()
         )
-        exported = export()
+
+        def judged(exported: Exported) -> JsonObject:
+            options = self._handed_on(("format", "color", "max-errors"))
+            _, out, _ = self._ask(exported, wanted, [*options, "--format", "json"])
+            return json.loads(out) if out else {}
+
+        exported = passes.settled(export, judged, self._options.mode)
         for note in exported.notes:
             print(f"note: {note}", file=sys.stderr)
-        config = dict(self._config)
-        config["mesh"] = self.mesh
-        given = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
-        if "in" in self._config:
-            config["in"] = given
-            return self._check(exported, config, [])
-        # The report then says where they are from.
-        return self._check(exported, config, [o for spec in given for o in ("--in", spec)])
+        code, out, error = self._ask(exported, wanted, self._handed_on())
+        self._out.write(out)
+        self._out.flush()
+        sys.stderr.write(error)
+        return code
 
     def _logical(self) -> set[str]:
         """The names that the config's rules know; the program reads the rules."""
@@ -95,7 +98,7 @@ class Check:
             return set()
         return {r[0] for r in rules if isinstance(r, list) and r and isinstance(r[0], str)}
 
-    def _specs(self) -> list[tuple[str | None, Any]] | None:
+    def specs(self) -> list[tuple[str | None, Any]] | None:
         """Specs of the config file, then those of the command line."""
         given = self._config.get("in", [])
         if isinstance(given, dict):
@@ -105,7 +108,16 @@ class Check:
         pairs += [specs.split_in(text) for text in self._options.specs or ()]
         return pairs or None
 
-    def _check(self, exported: Exported, config: JsonObject, given: list[str]) -> int:
+    def _ask(
+        self, exported: Exported, wanted: dict[str, Any], options: list[str]
+    ) -> tuple[int, str, str]:
+        """What the program says of an export: (exit code, output, errors)."""
+        config = dict(self._config)
+        config["mesh"] = self.mesh
+        texts = verdict.positional(wanted, exported.data["entry"]["arg_paths"])
+        given = [o for text in texts for o in ("--in", text)]  # The report says so.
+        if "in" in self._config:
+            config["in"], given = texts, []
         name = verdict.file_name(exported)
         with tempfile.TemporaryDirectory(prefix="shardtype-") as folder:
             exported.save(os.path.join(folder, name))
@@ -116,21 +128,20 @@ class Check:
                 json.dump(config, f)
             root = self._options.root
             call = ["check", name, "--config", file, "--source-root", root, *given]
-            code, out, error = program.run(self._program, call + self._handed_on(), folder)
-        self._out.write(out)
-        self._out.flush()
-        sys.stderr.write(error)
-        return code
+            return program.run(self._program, call + options, folder)
 
-    def _handed_on(self) -> list[str]:
+    def _handed_on(self, but: tuple[str, ...] = ()) -> list[str]:
+        """The options for the program, those named in `but` left out."""
         out: list[str] = []
         for name, metavar, _ in _HANDED_ON:
+            if name in but:
+                continue
             value = getattr(self._options, "on_" + name.replace("-", "_"))
             if metavar is None:
                 out += [f"--{name}"] * bool(value)
             for item in value if isinstance(value, list) else ():
                 out += [f"--{name}", item]
-        if not self._options.on_color and not self._options.on_format and self._out.isatty():
+        if "color" not in but and not self._options.on_color and not self._options.on_format and self._out.isatty():
             out += ["--color", "always"]  # The program itself writes to a pipe.
         return out
 

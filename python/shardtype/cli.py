@@ -170,9 +170,10 @@ def _check(options: argparse.Namespace, out: TextIO) -> int:
     run = checkcli.Check(options, out)
     fn, args, kwargs = _call(options)
 
-    def exported() -> Exported:
-        mesh = None if options.mode == "plain" else run.mesh
-        in_specs = _given_specs(options) if options.mode == "native" else None
+    def exported(mode: str, table: Mapping[str, Any]) -> Exported:
+        mesh = None if mode == "plain" else run.mesh
+        in_specs = run.specs() if mode == "native" else None
+        options.mode, options.infer = mode, table
         return _traced(options, fn, args, kwargs, mesh, in_specs)
 
     return run.run(exported, fn, args, kwargs)

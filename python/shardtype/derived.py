@@ -8,6 +8,7 @@ from typing import Any
 
 from shardtype import compat, rules
 from shardtype.recording import Recorder
+from shardtype.regions import marks_of
 from shardtype.sources import mask_addresses
 from shardtype.types import JsonObject, TypeTable, dim
 from shardtype.values import ValueEncoder
@@ -20,28 +21,44 @@ def derived(
     rule = _RULES.get(eqn.primitive.name)
     out = None if rule is None else rule(eqn.params, types)
     if recorder is not None and eqn.primitive.name == "shard_map":
-        out = {**(out or {}), **_recorded_shard_map(eqn.params, values, recorder)}
+        out = {**(out or {}), **_recorded_shard_map(eqn, values, recorder)}
     if recorder is not None and eqn.primitive.name in ("remat2", "checkpoint"):
         answers = rules.saveable(eqn.params)
         return out if answers is None else {"saveable": answers}
     return out
 
 
-def _recorded_shard_map(
-    params: dict[str, Any], values: ValueEncoder, recorder: Recorder
-) -> JsonObject:
-    """What a recording had to change in a shard_map (spec 08 sections 3 and 6)."""
-    axes: Any = params.get("newly_manual_axes")
+def _recorded_shard_map(eqn: Any, values: ValueEncoder, recorder: Recorder) -> JsonObject:
+    """What a recording had to change in a shard_map, and the vmaps around it (spec 08
+    sections 3 and 6; docs/spec/export.md, E17, E18, E40)."""
+    marks = marks_of(eqn.params)
     out: JsonObject = {}
-    if getattr(axes, "infer", None) is not None:
-        entry = recorder.infer[axes.infer]
-        out["infer"] = {
-            "n": axes.infer,
-            "axis_names": values.encode(frozenset(entry["axis_names"]))["set"],
-            "out_specs": [values.encode(s) for s in entry.get("flat", ())],
-        }
-    if getattr(axes, "vma_off", False):
+    if marks is None:
+        return out
+    count = len(eqn.invars)
+    if marks.number is not None and marks.leaves is not None and marks.size is not None:
+        infer: JsonObject = {"n": marks.number}
+        if marks.given:
+            infer["given"] = True
+        entry = recorder.infer.get(marks.number, {})
+        infer["axis_names"] = values.encode(frozenset(entry.get("axis_names", ())))["set"]
+        if not marks.given:
+            infer["out_specs"] = [values.encode(s) for s in entry.get("flat", ())]
+        first = count - marks.size + marks.leaves[0]
+        infer["operands"] = list(range(first, first + marks.leaves[1]))
+        out["infer"] = infer
+    if marks.levels and marks.size is not None and marks.size <= count:
+        captured = (None,) * (count - marks.size)
+        out["vmap"] = [
+            {"in": [*captured, *dims], "spmd": [str(n) for n in spmd]}
+            for dims, spmd in reversed(marks.levels)
+        ]
+        if marks.all_axes:
+            out["all_axes"] = True
+    if marks.unchecked is not None:
         out["vma"] = "off"
+        if marks.unchecked >= 0:
+            out["note"] = marks.unchecked
     return out
 
 

@@ -8,7 +8,6 @@ reference to it may outlive the recording (in a partial, a default argument).
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 import sys
@@ -17,8 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from shardtype import compat
-from shardtype.errors import ExportError
-from shardtype.recording import NewAxes, Recorder, retag, tag_of
+from shardtype.recording import Recorder, retag, tag_of
 from shardtype.replace import Replacements
 from shardtype.specs import names_in
 
@@ -83,19 +81,13 @@ def install(recorder: Recorder, patches: Replacements) -> None:
         ("interpreters.batching", "get_sharding_for_vmap"),
         ("core", "get_sharding"),
         ("named_sharding", "_check_mesh_unreduced"),
-        ("shard_map", "_shard_map"),
-        ("shard_map", "_shmap_checks"),
-        ("shard_map", "_check_unreduced"),
     ):
         patches.attribute(source(module), name, getattr(hooks, name.lstrip("_")))
     core = source("core")
     array_type = source("array").ArrayImpl
     hooks.array_type_original = core.pytype_aval_mappings[array_type]
     patches.item(core.pytype_aval_mappings, array_type, hooks.array_type)
-    hooks.shard_aval = core.shard_aval_handlers[core.ShapedArray]
-    patches.item(core.shard_aval_handlers, core.ShapedArray, hooks.shard_shaped_array)
     _install_one_hot(hooks, patches)
-    patches.at_end(hooks.restore_closures)
     patches.at_end(hooks.stop)
 
 
@@ -121,22 +113,6 @@ class _Region:
         self.axes = (object(),)  # Equal to no set of Auto axes.
 
 
-class MarkedAxes(frozenset[Any]):
-    """The axes of a shard_map, with the number of its entry in `Recorder.infer`
-    (None: it has in_specs) and whether its body was traced without its checks.
-
-    Equal to the plain set, and carried along wherever JAX hands the set on.
-    """
-
-    infer: int | None = None
-    vma_off: bool = False
-
-    def __sub__(self, other: Any) -> MarkedAxes:
-        out = MarkedAxes(frozenset(self) - frozenset(other))
-        out.infer, out.vma_off = self.infer, self.vma_off
-        return out
-
-
 class _Hooks:
     """The replacements of one recording."""
 
@@ -144,10 +120,8 @@ class _Hooks:
         self.recorder = recorder
         self.active = True
         self.originals: dict[tuple[str, str], Callable[..., Any]] = {}
-        self.shard_aval: Callable[..., Any] | None = None
         self.array_type_original: Callable[..., Any] | None = None
         self.one_hot_original: Callable[..., Any] | None = None
-        self._closures: list[tuple[FrameType, dict[str, Any]]] = []
 
     def stop(self) -> None:
         """From now on every hook answers as the original does."""
@@ -158,7 +132,7 @@ class _Hooks:
     def canonicalize_sharding(self, sharding: Any, api_name: str, *args: Any, **kw: Any) -> Any:
         """Any sharding argument of an API: kept as written, tagged."""
         original = self.originals["sharding_impls", "canonicalize_sharding"]
-        if not self.active or not _is_sharding(sharding) or _context_mesh() is None:
+        if not self.active or not _is_sharding(sharding) or context_mesh() is None:
             return original(sharding, api_name, *args, **kw)
         if _is_empty(sharding):
             return None
@@ -185,7 +159,7 @@ class _Hooks:
             self.recorder.learn(mesh, api_name)
         spec = sharding if mesh is None else sharding.spec
         tag = tag_of(mesh)
-        context = _context_mesh()
+        context = context_mesh()
         inherit = tag.inherit if tag is not None else frozenset()
         target = retag(context, by=by, inherit=inherit)
         lacking = self.recorder.need(names_in(spec))
@@ -201,7 +175,7 @@ class _Hooks:
     def create_sharding_for_array(self, mesh: Any, x: Any, name: str, api_name: str) -> Any:
         """A sharding of `jit` or `with_sharding_constraint`."""
         original = self.originals["pjit", "_create_sharding_for_array"]
-        if not self.active or not _is_sharding(x) or _context_mesh() is None:
+        if not self.active or not _is_sharding(x) or context_mesh() is None:
             return original(mesh, x, name, api_name)
         return self.tagged(x, "user", api_name)
 
@@ -269,7 +243,7 @@ class _Hooks:
 
     def get_new_mesh(self, axes: Any, axis_type: Any, name: str, shardings: Any = None) -> Any:
         """A region of auto_axes or explicit_axes; JAX's own APIs give no axes."""
-        context = _context_mesh()
+        context = context_mesh()
         if not self.active or context is None:
             return self.originals["pjit", "_get_new_mesh"](axes, axis_type, name, shardings)
         leaves = compat.require_jax().tree_util.tree_leaves(shardings)
@@ -289,172 +263,13 @@ class _Hooks:
 
     def get_ctx_mesh(self, use_resource_env: bool) -> Any:
         """The recording mesh is the context of jitted functions too."""
-        context = _context_mesh()
+        context = context_mesh()
         if not self.active or context is None or use_resource_env:
             return self.originals["pjit", "get_ctx_mesh"](use_resource_env)
         return context
 
-    # shard_map.
-
-    def shard_map(self, f: Any, **kw: Any) -> Any:
-        """A shard_map built while recording."""
-        original = self.originals["shard_map", "_shard_map"]
-        if not self.active or not callable(f):
-            return original(f, **kw)
-        marks = MarkedAxes(_axes_of_shard_map(kw))
-        infer = kw["in_specs"] is source("shard_map").Infer
-        number = len(self.recorder.infer)
-        if infer and number in self.recorder.table:
-            self.recorder.infer.append({"axis_names": marks})
-            return self._with_table(f, kw, self.recorder.table[number])
-        marks.vma_off = not self.recorder.vma and kw["check_vma"]
-        if marks.vma_off or infer:
-            kw["check_vma"] = False
-        if infer:
-            jax = compat.require_jax()
-            marks.infer = len(self.recorder.infer)
-            entry = {"axis_names": marks}
-            self.recorder.infer.append(entry)
-            f = _noting_out_specs(f, kw["out_specs"], entry)
-            self.recorder.note("infer", "shard_map", "in_specs come from the operands' types")
-            self.recorder.need(n for s in _specs(kw["out_specs"]) for n in names_in(s))
-            none = jax.sharding.PartitionSpec()
-            kw["in_specs"] = none
-            kw["out_specs"] = jax.tree_util.tree_map(
-                lambda s: none, kw["out_specs"], is_leaf=compat.is_spec
-            )
-        kw["axis_names"] = marks
-        return original(f, **kw)
-
-    def _with_table(self, f: Any, kw: dict[str, Any], specs: list[Any]) -> Any:
-        """A shard_map whose in_specs the checker has found, one an operand."""
-        tree_util = compat.require_jax().tree_util
-
-        @functools.wraps(f)
-        def mapped(*args: Any) -> Any:
-            tree = tree_util.tree_structure(args)
-            if tree.num_leaves != len(specs):
-                raise ExportError(
-                    f"the table has {len(specs)} specs for a shard_map with"
-                    f" {tree.num_leaves} operands"
-                )
-            given = {**kw, "in_specs": tree_util.tree_unflatten(tree, specs)}
-            return self.shard_map(f, **given)(*args)
-
-        return mapped
-
-    def shmap_checks(
-        self, mesh: Any, axis_names: Any, in_specs: Any, out_specs: Any, smap: bool
-    ) -> Any:
-        """The mesh and the axes of a shard_map: the recording mesh's."""
-        original = self.originals["shard_map", "_shmap_checks"]
-        context = _context_mesh()
-        if not self.active or context is None:
-            return original(mesh, axis_names, in_specs, out_specs, smap)
-        self.recorder.sizes_read = True
-        if mesh is not None and tag_of(mesh) is None:
-            self.recorder.learn(mesh, "shard_map")
-        self.recorder.need(axis_names)
-        self.recorder.need(n for s in _specs(in_specs, out_specs) for n in names_in(s))
-        if self.recorder.missing:
-            raise NewAxes
-        marks = axis_names
-        if not isinstance(marks, MarkedAxes):
-            marks = MarkedAxes()
-            marks.vma_off = self._prebuilt(in_specs)
-        if not axis_names and mesh is not None and tag_of(mesh) is None:
-            axis_names = frozenset(mesh.axis_names)
-        found = original(None, axis_names, in_specs, out_specs, smap)
-        out = MarkedAxes(found[1])
-        out.infer, out.vma_off = marks.infer, marks.vma_off
-        return context, out - frozenset(context.manual_axes)
-
-    def _prebuilt(self, in_specs: Any) -> bool:
-        """A shard_map that was built before the recording: JAX keeps the mesh
-        and the axes of a call in its closure, so they are put back at the end.
-        Returns whether its check of varying axes was switched off."""
-        if in_specs is source("shard_map").Infer:
-            raise ExportError(
-                "a shard_map without in_specs was built before the export:"
-                " build it inside the exported function, or give in_specs"
-            )
-        frame = sys._getframe(2)
-        if not {"mesh", "axis_names"} <= set(frame.f_code.co_freevars):
-            return False
-        values = {n: frame.f_locals[n] for n in ("mesh", "axis_names")}
-        vma_off = not self.recorder.vma and bool(frame.f_locals.get("check_vma"))
-        if vma_off:
-            values["check_vma"] = True
-            set_variables(frame, {"check_vma": False})
-        self._closures.append((frame, values))
-        return vma_off
-
-    def restore_closures(self) -> None:
-        """Undo what calls of shard_maps left in their closures."""
-        while self._closures:
-            set_variables(*self._closures.pop())
-
-    def check_unreduced(self, error_type: Any, mesh: Any, manual_axes: Any, specs: Any) -> None:
-        """Unreduced and reduced in specs of a shard_map, refused on Auto axes."""
-        if not self.active or tag_of(mesh) is None:
-            self.originals["shard_map", "_check_unreduced"](error_type, mesh, manual_axes, specs)
-
-    def shard_shaped_array(
-        self, mesh: Any, manual_axes: Any, check_vma: bool, spec: Any, aval: Any
-    ) -> Any:
-        """The type of a body's argument: unreduced and reduced axes are those of
-        the spec, since the operand's are not known."""
-        original = self.shard_aval
-        assert original is not None
-        if not self.active or tag_of(mesh) is None:
-            return original(mesh, manual_axes, check_vma, spec, aval)
-        jax = compat.require_jax()
-        entries = compat.partitions(spec)
-        plain = original(
-            mesh, manual_axes, check_vma, jax.sharding.PartitionSpec(*entries), aval
-        )
-        unreduced, reduced = frozenset(spec.unreduced or ()), frozenset(spec.reduced or ())
-        if not check_vma or not (unreduced or reduced):
-            return plain
-        mat = plain.manual_axis_type
-        fields = {"varying": mat.varying, "unreduced": unreduced, "reduced": reduced}
-        kind = getattr(spec, "unreduced_kind", None)
-        if kind is not None:
-            fields["unreduced_kind"] = kind
-        return plain.update(manual_axis_type=type(mat)(**fields))
-
-
-def _noting_out_specs(f: Callable[..., Any], out_specs: Any, entry: dict[str, Any]) -> Any:
-    """`f`, noting the spec of each result when it is traced."""
-    tree_util = compat.require_jax().tree_util
-
-    @functools.wraps(f)
-    def traced(*args: Any) -> Any:
-        out = f(*args)
-        flat = tree_util.tree_map(
-            lambda s, part: [s] * len(tree_util.tree_leaves(part)),
-            out_specs,
-            out,
-            is_leaf=compat.is_spec,
-        )
-        entry["flat"] = tree_util.tree_leaves(flat, is_leaf=compat.is_spec)
-        return out
-
-    return traced
-
 
 # Frames.
-
-
-def set_variables(frame: FrameType, values: dict[str, Any]) -> None:
-    """Set variables, also closed-over ones, of a frame."""
-    for name, value in values.items():
-        frame.f_locals[name] = value
-        if sys.version_info < (3, 13):  # Later, f_locals writes through.
-            import ctypes
-
-            # Each access of f_locals reads the frame again: one at a time.
-            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
 def _callers() -> Iterator[FrameType]:
@@ -486,7 +301,7 @@ def _author_of_reshard(caller: FrameType) -> str:
 # Small questions.
 
 
-def _context_mesh() -> Any:
+def context_mesh() -> Any:
     """The recording mesh in context, None if the program set another mesh."""
     mesh = compat.require_jax().sharding.get_abstract_mesh()
     return mesh if tag_of(mesh) is not None else None
@@ -506,16 +321,3 @@ def _is_empty(sharding: Any) -> bool:
 def _is_trivial(spec: Any) -> bool:
     parts = compat.partitions(spec)
     return not any(parts) and not getattr(spec, "unreduced", None) and not spec.reduced
-
-
-def _specs(*trees: Any) -> list[Any]:
-    leaves = compat.require_jax().tree_util.tree_leaves(trees, is_leaf=compat.is_spec)
-    return [s for s in leaves if compat.is_spec(s)]
-
-
-def _axes_of_shard_map(kw: dict[str, Any]) -> Any:
-    """The axes of a shard_map: all of the user's mesh if none are named."""
-    axes, mesh = kw["axis_names"], kw["mesh"]
-    if not axes and mesh is not None and tag_of(mesh) is None:
-        return frozenset(mesh.axis_names)
-    return axes if isinstance(axes, (set, frozenset)) else frozenset(axes)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shardtype import batching, compat, hooks, markers
+from shardtype import batching, compat, hooks, lenient, markers, regions
 from shardtype.errors import ExportError
 from shardtype.recording import NewAxes, Note, Recorder, Unmarked
 from shardtype.replace import Replacements
@@ -37,8 +37,9 @@ _context: Any = None
 _next_key = 0
 
 
-class RecordingUnknown(ExportError):
-    """Recording is not known to work on this version of JAX."""
+class Unsettled(ExportError):
+    """The types that a shard_map without in_specs needs are not known, and without
+    them the program cannot be traced."""
 
 
 def unsupported() -> str | None:
@@ -71,22 +72,13 @@ def record(
     was recorded beside it. What `run` raises passes through.
     """
     sizes = {n: (s, "mesh") for n, s in axes.items()}
-    recorder = Recorder(sizes, markers=markers, table=table or {})
-    for _ in range(MAX_ATTEMPTS):
-        try:
-            out = _attempt(run, recorder)
-            if not recorder.missing:
-                return out, recorder
-        except NewAxes:
-            pass
-        except ExportError:
-            raise
-        except Exception as e:
-            # With an axis missing, the failure may be for want of it.
-            if not recorder.missing:
-                return _once_more(run, recorder, e)
-        recorder = recorder.extended()
-    raise ExportError(f"the program names new mesh axes in each of {MAX_ATTEMPTS} traces")
+    first = Recorder(sizes, markers=markers, table=table or {})
+    out, recorder, error = _traced(run, first)
+    if error is None:
+        if not recorder.unchecked or not recorder.marked or _fails_without_markers(run, recorder):
+            return out, recorder
+        error = next(iter(recorder.errors))  # A marker's fault, and not JAX's verdict.
+    return _once_more(run, recorder, error)
 
 
 def _attempt(run: Callable[[], Any], recorder: Recorder) -> Any:
@@ -96,58 +88,81 @@ def _attempt(run: Callable[[], Any], recorder: Recorder) -> Any:
             return run()
 
 
+def _traced(
+    run: Callable[[], Any], recorder: Recorder
+) -> tuple[Any, Recorder, Exception | None]:
+    """(what `run` gives, the recorder with all axes, None), or as the last what ends
+    it. A region whose body fails is tried once more without its check."""
+    for _ in range(MAX_ATTEMPTS):
+        try:
+            out = _attempt(run, recorder)
+            if not recorder.missing:
+                return out, recorder, None
+        except NewAxes:
+            pass
+        except ExportError:
+            raise
+        except Exception as e:
+            # With an axis missing, the failure may be for want of it.
+            if not recorder.missing:
+                if recorder.failed is None or recorder.failed[0] in recorder.unchecked:
+                    return None, recorder, next(iter(recorder.errors), e)
+                key, error = recorder.failed
+                said = {**recorder.unchecked, key: _whole(error)}
+                recorder = recorder.again(unchecked=said, errors=[*recorder.errors, error])
+                continue
+        recorder = recorder.extended()
+    raise ExportError(f"the program could not be settled in {MAX_ATTEMPTS} traces")
+
+
+def _whole(error: Exception) -> str:
+    """What JAX says of a region, without where to read more."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not line.startswith("See http")]
+    return f"{type(error).__name__}: " + "\n".join(kept)
+
+
 def _once_more(
     run: Callable[[], Any], first: Recorder, error: Exception
 ) -> tuple[Any, Recorder]:
     """Further tries of a program that failed: without markers, if it has
-    derivatives, and with shard_map bodies unchecked, if it has such."""
+    derivatives, and with all shard_map bodies unchecked, if it has such."""
     line = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     if first.vma and first.sizes_read:
-        recorder = Recorder(
-            dict(first.axes), vma=False, markers=first.markers, table=first.table
-        )
-        out, recorder = _try(run, recorder)
+        out, recorder = _try(run, first.again(vma=False, unchecked={}))
         if out is not None and (not first.marked or _fails_without_markers(run, first)):
-            recorder.notes.append(Note("vma", "shard_map", line))
+            recorder.notes.append(Note("vma", "shard_map", _whole(error)))
             return out, recorder
     if first.markers and first.marked:
-        recorder = Recorder(dict(first.axes), vma=first.vma, markers=False, table=first.table)
-        out, recorder = _try(run, recorder)
+        out, recorder = _try(run, first.again(markers=False, unchecked={}))
         if out is not None:
             recorder.unmarked.append(Unmarked("all", f"with markers, tracing fails: {line}"))
             return out, recorder
+    if first.unsettled():
+        raise Unsettled(
+            "a shard_map has no in_specs, and the program cannot be traced before the types"
+            f" of its operands are known ({line}): give in_specs, or use --mode native"
+        ) from error
     _explain(error)
     raise error
 
 
 def _fails_without_markers(run: Callable[[], Any], first: Recorder) -> bool:
     """Whether JAX refuses the program, and not a marker in it."""
-    recorder = Recorder(dict(first.axes), vma=first.vma, markers=False, table=first.table)
-    return _try(run, recorder)[0] is None
+    _, recorder, error = _traced(run, first.again(markers=False, unchecked={}))
+    return error is not None or bool(recorder.unchecked)
 
 
 def _try(run: Callable[[], Any], recorder: Recorder) -> tuple[Any, Recorder]:
     """What `run` gives, None if it fails, and the recorder with all axes. What the
     first tries did not come to may name further axes."""
-    for _ in range(MAX_ATTEMPTS):
-        try:
-            out = _attempt(run, recorder)
-        except ExportError:
-            raise
-        except (Exception, NewAxes):
-            if not recorder.missing:
-                return None, recorder
-        else:
-            if not recorder.missing:
-                return out, recorder
-        recorder = recorder.extended()
-    return None, recorder
+    out, recorder, error = _traced(run, recorder)
+    return (None if error is not None else out), recorder
 
 
 def without_markers(run: Callable[[], Any], recorder: Recorder) -> Any:
     """The jaxpr of the same program with its derivatives traced by JAX."""
-    again = Recorder(dict(recorder.axes), vma=recorder.vma, markers=False, table=recorder.table)
-    out, again = _try(run, again)
+    out, _ = _try(run, recorder.again(markers=False, numbers=dict(recorder.numbers)))
     return None if out is None else out.jaxpr
 
 
@@ -160,6 +175,8 @@ def recording(recorder: Recorder) -> Iterator[None]:
     try:
         with Replacements() as patches, _own_caches():
             hooks.install(recorder, patches)
+            regions.install(recorder, patches)
+            lenient.install(recorder, patches)
             batching.install(recorder, patches)
             if recorder.markers:
                 markers.install(recorder, patches)

@@ -16,6 +16,8 @@ from typing import Any
 from shardtype import compat
 from shardtype.compat import PLACEHOLDER as PLACEHOLDER
 
+# The place of a region in the user's code, and which one there it is.
+RegionKey = tuple[str, int, int, int]
 # A conversion of a region: to Auto or Explicit; of which axes: None (those that
 # are Explicit at that point), "all", or a tuple of names.
 Conversion = tuple[str, Any]
@@ -99,11 +101,14 @@ class Recorder:
 
     `axes` are (size, "mesh" or "found") by name; `missing` those that the trace
     asked for and the recording mesh lacks; `infer` the real parameters of
-    shard_maps without in_specs, by number; `rules` the custom derivative rules of
-    equations, by id; `marked` counts the derivatives; `vma` says whether
-    shard_map bodies follow JAX's varying-axes rules; `table` has in_specs for
-    entries of `infer`, one an operand, as the checker found them; `batches` what ran
-    under vmap, by the id of its first result.
+    shard_maps without in_specs, by number, and `numbers` these by place; `rules` the
+    custom derivative rules of equations, by id; `marked` counts the derivatives;
+    `unchecked` are the places of shard_maps whose bodies cannot follow JAX's
+    varying-axes rules, with what JAX says of them, `vma` is false if none is to follow
+    them; `failed` is the place of the one that ended the trace, with the exception,
+    and `errors` are those of earlier attempts;
+    `table` has in_specs for entries of `infer`, one an operand, as the checker found
+    them; `batches` what ran under vmap, by the id of its first result.
     """
 
     axes: dict[str, tuple[int, str]]
@@ -112,12 +117,18 @@ class Recorder:
     notes: list[Note] = field(default_factory=list)
     unmarked: list[Unmarked] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
-    infer: list[dict[str, Any]] = field(default_factory=list)
+    infer: dict[int, dict[str, Any]] = field(default_factory=dict)
+    numbers: dict[RegionKey, int] = field(default_factory=dict)
+    unchecked: dict[RegionKey, str] = field(default_factory=dict)
+    failed: tuple[RegionKey, Exception] | None = None
+    errors: list[Exception] = field(default_factory=list)
     rules: dict[int, Any] = field(default_factory=dict)
     marked: int = 0
     sizes_read: bool = False
     table: dict[int, list[Any]] = field(default_factory=dict)
     batches: dict[int, Batch] = field(default_factory=dict)
+    _met: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    _notes_of: dict[RegionKey, int] = field(default_factory=dict)
 
     def mesh(self) -> Any:
         """The mesh to trace under; one unnamed axis if the program has none."""
@@ -153,9 +164,44 @@ class Recorder:
             self.missing.setdefault(name, 1)
         return lacking
 
+    def place_of_region(self, place: tuple[str, int, int]) -> RegionKey:
+        """The key of the next application of a shard_map at a place."""
+        met = self._met[place] = self._met.get(place, -1) + 1
+        return (*place, met)
+
+    def number_of(self, key: RegionKey) -> int:
+        """The number of a shard_map without in_specs."""
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def note_unchecked(self, key: RegionKey) -> int:
+        """The index of the note on a region that is traced without its check; -1: it
+        is only one of all."""
+        if key not in self.unchecked:
+            return -1
+        if key not in self._notes_of:
+            self._notes_of[key] = len(self.notes)
+            self.note("vma", "shard_map", self.unchecked[key])
+        return self._notes_of[key]
+
+    def unsettled(self) -> bool:
+        """Whether some shard_map's body was traced with whole operands."""
+        return any(n not in self.table for n in self.infer)
+
     def extended(self) -> Recorder:
         """A fresh recorder with the missing axes, for the next attempt."""
         axes = dict(self.axes)
         axes.update({name: (size, "found") for name, size in self.missing.items()})
-        return Recorder(axes, vma=self.vma, markers=self.markers, table=self.table)
+        return self.again(axes=axes)
+
+    def again(self, **changes: Any) -> Recorder:
+        """A fresh recorder for another attempt at the same program."""
+        kept = {
+            "axes": dict(self.axes),
+            "vma": self.vma,
+            "markers": self.markers,
+            "table": self.table,
+            "unchecked": dict(self.unchecked),
+            "errors": list(self.errors),
+        }
+        return Recorder(**{**kept, **changes})
 

@@ -52,6 +52,8 @@ def run(
         mode = "plain" if on is None else "auto"
         traced = tracing.trace(fn, args, kwargs, mode=mode, mesh=on, in_specs=None)
         is_marked = traced.plain is not None
+        if traced.recorder is not None and traced.recorder.infer:
+            is_marked = True  # The types that a shard_map's in_specs come from are JAX's.
         if is_marked:  # Markers of derivatives have types but no numbers: JAX's own do.
             traced = tracing.trace(fn, args, kwargs, mode="native", mesh=on, in_specs=in_specs)
             config = {}

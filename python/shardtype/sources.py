@@ -17,6 +17,11 @@ from shardtype import compat
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Where the trace starts: frames outside it say nothing about the program.
 TRACER = _HERE + "trace.py"
+
+
+def is_users(file: str) -> bool:
+    """Whether a frame of this file is neither JAX's nor ours."""
+    return not file.startswith((*compat.jax_dirs(), _HERE))
 # The same mask as JAX's printer: one X for each hexadecimal digit.
 _ADDRESS = re.compile(r" at 0x([0-9a-fA-F]+)")
 
@@ -174,7 +179,7 @@ class SourceTable:
         """Frame of a function's definition; None if it is not the user's."""
         fn = getattr(fn, "__wrapped__", fn)
         code = getattr(getattr(fn, "__func__", fn), "__code__", None)
-        if code is None or code.co_filename.startswith((*compat.jax_dirs(), _HERE)):
+        if code is None or not is_users(code.co_filename):
             return None
         line = code.co_firstlineno
         return self.frame(code.co_filename, code.co_qualname, line, 0, line, 0)

@@ -271,13 +271,21 @@ def check_divides(shape: Sequence[Any], spec: Any, mesh: Any) -> None:
             )
 
 
-def infer_table(table: Mapping[Any, Sequence[Any]] | None) -> dict[int, list[Any]]:
-    """Specs by the number of a shard_map; the numbers may be text, as in JSON."""
-    out: dict[int, list[Any]] = {}
+def infer_table(table: Any) -> dict[int, list[Any]]:
+    """Specs by the number of a shard_map, from a table or a report that has one.
+
+    Numbers may be text, as in JSON; those that are not known are left out. Raises
+    `ExportError` for anything else.
+    """
+    if isinstance(table, Mapping) and isinstance(table.get("in_specs"), Mapping):
+        table = table["in_specs"]
     if table is not None and not isinstance(table, Mapping):
         raise ExportError('a table of in_specs is written as {"0": ["P(X)"]}')
+    out: dict[int, list[Any]] = {}
     for number, given in (table or {}).items():
-        if not str(number).isdigit() or isinstance(given, str):
+        if given is None:
+            continue
+        if not str(number).isdigit() or not isinstance(given, (list, tuple)):
             raise ExportError(
                 f"cannot read '{number}' of the in_specs table: write it as"
                 ' {"0": ["P(X)"]}'

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardtype import compat, paths, program, specs
+from shardtype import compat, passes, paths, program, specs
 from shardtype.errors import ExportError, IllTyped
 from shardtype.export import Exported, export
 from shardtype.types import JsonObject
@@ -149,13 +149,13 @@ def check(
     wanted = argument_specs(
         fn, args, kwargs, in_specs, abstract, {str(name) for name, _ in rules}
     )
-    native = {"in_specs": in_specs} if mode == "native" else {}
-    sizes = {} if mode == "plain" else {"mesh": abstract}
-    exported = export(fn, *args, mode=mode, root=root, **sizes, **native, **kwargs)
-    config: JsonObject = {
-        "mesh": specs.mesh_text(abstract),
-        "in": positional(wanted, exported.data["entry"]["arg_paths"]),
-    }
+
+    def traced(how: str, table: Mapping[str, Any]) -> Exported:
+        native = {"in_specs": in_specs} if how == "native" else {}
+        sizes = {} if how == "plain" else {"mesh": abstract}
+        return export(fn, *args, mode=how, root=root, infer=table, **sizes, **native, **kwargs)
+
+    config: JsonObject = {"mesh": specs.mesh_text(abstract)}
     if rules:
         config["logical"] = rules
     if out_specs is not None:
@@ -170,7 +170,15 @@ def check(
         }
     if constraints is not None:
         config["constraints"] = constraints
-    return run_checker(executable, exported, config, root)
+
+    def full(exported: Exported) -> JsonObject:
+        return {**config, "in": positional(wanted, exported.data["entry"]["arg_paths"])}
+
+    def judged(exported: Exported) -> JsonObject:
+        return run_checker(executable, exported, full(exported), root).data
+
+    exported = passes.settled(traced, judged, mode)
+    return run_checker(executable, exported, full(exported), root)
 
 
 def argument_specs(
@@ -250,11 +258,19 @@ def run_checker(
             json.dump(config, f)
         call = ["check", name, "--config", "shardtype.check", "--source-root", source_root]
         code, data, error = program.run(executable, [*call, "--format", "json"], folder)
-        if code == 2:
+        if code == 2 and not _is_report(data):
             words = _refusal(data) or error.strip() or "no reason was given"
             raise ExportError(f"the checker could not check {name}: {words}")
         _, text, _ = program.run(executable, [*call, "--color", "never"], folder)
     return Report(text.rstrip("\n"), json.loads(data), exported, list(exported.notes))
+
+
+def _is_report(data: str) -> bool:
+    """Whether the program has been looked at, if not all of it."""
+    try:
+        return "equations" in json.loads(data)
+    except (ValueError, TypeError):
+        return False
 
 
 def _refusal(data: str) -> str:

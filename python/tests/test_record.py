@@ -253,7 +253,8 @@ def test_a_table_of_in_specs():
 
     data = data_of(f, X, mesh="a=4", infer={"1": ["P(a)"]})
     one, two = named(data, "shard_map")
-    assert one["derived"]["infer"]["n"] == 0 and "infer" not in two["derived"]
+    assert one["derived"]["infer"]["n"] == 0 and "given" not in one["derived"]["infer"]
+    assert two["derived"]["infer"] == {"n": 1, "given": True, "axis_names": [], "operands": [0]}
     assert two["params"]["in_specs"][0]["spec"]["p"] == [["a"]]
     data = data_of(f, X, mesh="a=4", infer={0: [P("a"), P()], 1: [P("a")]})
     one, two = named(data, "shard_map")
@@ -266,15 +267,31 @@ def test_a_table_of_in_specs():
         data_of(f, X, infer={"x": []})
 
 
-def test_a_body_against_the_rules_is_recorded_unchecked():
+def test_a_body_against_the_rules_is_recorded_as_it_stands():
     def f(x):
         return jax.shard_map(lambda a: a.sum(), in_specs=P("a"), out_specs=P())(x)
 
     data = data_of(f, X, mesh="a=4")
     [e] = named(data, "shard_map")
-    assert e["derived"]["vma"] == "off" and e["params"]["check_vma"] is False
+    assert "vma" not in e["derived"] and e["params"]["check_vma"] is True
+    assert data["context"]["record"]["notes"] == []
+
+
+def test_a_body_that_jax_cannot_trace_is_recorded_unchecked():
+    def cast(a):
+        return lax.pcast(a, "a", to="varying")
+
+    def f(x):
+        x = jax.shard_map(cast, in_specs=P("a"), out_specs=P("a"))(x)
+        return jax.shard_map(lambda a: a * 2, in_specs=P("a"), out_specs=P("a"))(x)
+
+    data = data_of(f, X, mesh="a=4")
+    one, two = named(data, "shard_map")
+    assert one["derived"]["vma"] == "off" and one["params"]["check_vma"] is False
+    assert "vma" not in two["derived"] and two["params"]["check_vma"] is True
     [note] = data["context"]["record"]["notes"]
-    assert note["kind"] == "vma" and note["why"].startswith("ValueError: shard_map applied")
+    assert one["derived"]["note"] == 0 and note["kind"] == "vma" and "src" in note
+    assert note["why"].startswith("ValueError: Unsupported pcast")
     # A failure of another kind stays what it is.
     with pytest.raises(KeyError, match="mine"):
         data_of(lambda x: jax.shard_map(lambda a: {}["mine"], in_specs=P(), out_specs=P())(x), X)
@@ -298,8 +315,11 @@ def closure(fn):
 @pytest.mark.parametrize("valid", [True, False])
 def test_a_shard_map_built_before_runs_as_before(valid):
     mesh = explicit_mesh(2, 1)
-    out = P("a") if valid else P()
-    mapped = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=P("a"), out_specs=out)
+
+    def body(a):
+        return a * 2 if valid else lax.pcast(a, "a", to="varying")  # As it is already.
+
+    mapped = jax.shard_map(body, mesh=mesh, in_specs=P("a"), out_specs=P("a"))
     before = closure(mapped)
     data = data_of(lambda x: mapped(mapped(x)), X)
     assert closure(mapped) == before

@@ -31,6 +31,9 @@ constexpr NoExample WithoutExample[] = {
     {diag::MeshSize, "only a JSON program says it; 'a mesh of another size'"},
     {diag::OwnRule, "needs a file of rules; test/Driver/own.test"},
     {diag::RegionRefused, "only a recording says it; test/Driver/record.test"},
+    {diag::RegionUnchecked, "only a recording says it; test/Driver/infer.test"},
+    {diag::RegionInferKind, "only a recording says it; test/Driver/infer.test"},
+    {diag::VmapAxes, "only a recording says it; test/Driver/vmap.test"},
     {diag::LogicalConflict, "needs a config file; test/Driver/logical.test"},
     {diag::CollectiveDenied, "only 'cost' looks; test/Cost/deny.jaxpr"},
 };

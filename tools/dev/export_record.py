@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # export_record.py - writes test/corpus/record.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Record the functions of test/corpus/record/functions.py, outer_values.py and
-unsharded.py with real JAX.
+"""Record the functions of test/corpus/record/functions.py, outer_values.py,
+unsharded.py and shard_maps.py with real JAX.
 
     python tools/dev/export_record.py             write all
     python tools/dev/export_record.py --check     compare with the files, write nothing
@@ -24,17 +24,28 @@ sys.path[:0] = [str(ROOT / "python"), str(FOLDER)]
 import functions  # noqa: E402
 import jax  # noqa: E402
 import outer_values  # noqa: E402
+import shard_maps  # noqa: E402
 import shardtype  # noqa: E402
 import unsharded  # noqa: E402
 
 JAX_VERSION = "0.12.0.1"
-PROGRAMS = {**functions.PROGRAMS, **outer_values.PROGRAMS, **unsharded.PROGRAMS}
+PROGRAMS = {
+    **functions.PROGRAMS,
+    **outer_values.PROGRAMS,
+    **unsharded.PROGRAMS,
+    **shard_maps.PROGRAMS,
+}
 
 
 def export(program: functions.Program) -> shardtype.Exported:
     """Record one program."""
     return shardtype.export(
-        program.fn, *program.args, mode="record", mesh=program.mesh, root=ROOT
+        program.fn,
+        *program.args,
+        mode="record",
+        mesh=program.mesh,
+        root=ROOT,
+        infer=getattr(program, "infer", None),
     )
 
 

@@ -8,6 +8,7 @@
 
 #include "shardtype/IR/Printer.h"
 #include "shardtype/Rules/TypingContext.h"
+#include <map>
 
 namespace shardtype {
 
@@ -108,6 +109,9 @@ public:
   MeshId recordedMesh;  // The mesh of the trace; invalid: none.
   bool retyped = false;
   Basis basis = Basis::Derived;
+  /// The in_specs of regions recorded without (shard_map/infer.1), by number:
+  /// one an operand; none: they are not known yet, or not the same everywhere.
+  std::map<int64_t, std::vector<std::string>> inSpecs;
   uint64_t equations = 0;  // Of the program as written, bodies once each.
   uint64_t typed = 0;      // Bodies once per instance.
   uint64_t notChecked = 0; // Equations with a poison operand.

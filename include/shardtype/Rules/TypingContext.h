@@ -50,6 +50,9 @@ struct BodyInputs {
   /// They vary over more than they did in the trace. The casts that JAX writes
   /// by itself are then others: see Options::recast.
   bool recast = false;
+  /// Axes that the recording made Manual in the body, and that are not here
+  /// (shard_map/vmap.1).
+  AxisSet stays = {};
   unsigned operand(unsigned input) const {
     return static_cast<unsigned>(static_cast<int>(input) +
                                  (input < split ? before : after));
