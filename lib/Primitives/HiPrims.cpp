@@ -4,6 +4,7 @@
 // The primitive is a value with a class, parameters of its own and the types it
 // was made for. A class with a rule here is typed again for other operands; of
 // the others only the recorded types are known.
+#include "HiPrims.h"
 #include "EvalParams.h"
 #include "Families.h"
 #include "shardtype/Kernels/Sort.h"
@@ -214,13 +215,20 @@ static std::string hiCallRefusal(EvalContext &cx) {
   if (name == "Nonzero")
     return nonzeroAxes(cx, prim) ? ""
                                  : "the parameters of Nonzero cannot be read";
+  if (name == "Frexp" || name == "Ldexp")
+    return floatsRefusal(cx);
   return "what '" + name.str() + "' does is not in the program";
 }
 
 static LogicalResult hiCallEval(EvalContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
-  return className(cx) == "SearchSorted" ? searchSortedEval(cx, prim)
-                                         : nonzeroEval(cx, prim);
+  StringRef name = className(cx);
+  if (name == "Frexp")
+    return frexpEval(cx);
+  if (name == "Ldexp")
+    return ldexpEval(cx);
+  return name == "SearchSorted" ? searchSortedEval(cx, prim)
+                                : nonzeroEval(cx, prim);
 }
 
 //===--- The row ----------------------------------------------------------===//
@@ -236,6 +244,10 @@ static LogicalResult hiCallTypes(TypingContext &cx) {
     return searchSorted(cx);
   if (name == "Nonzero")
     return nonzero(cx);
+  if (name == "Frexp")
+    return frexpTypes(cx);
+  if (name == "Ldexp")
+    return ldexpTypes(cx);
   return cx.unknownPrimitive(name);
 }
 

@@ -76,6 +76,15 @@ Tensor asComplex(const Tensor &x);
 /// re + im i, element by element.
 Tensor makeComplex(const Tensor &re, const Tensor &im);
 
+// Of f64, f32, f16 and bf16, where numbers below the normal ones are zero: JAX
+// defines them so.
+/// x = fraction * 2^exponent with 0.5 <= |fraction| < 1; zeros, infinities and
+/// NaN are themselves, with exponent 0. Fills both, of x's shape (exponent:
+/// i32).
+void frexp(const Tensor &x, Tensor &fraction, Tensor &exponent);
+/// x * 2^power, of any integers of x's shape.
+void ldexp(const Tensor &x, const Tensor &power, Tensor &result);
+
 } // namespace shardtype::kernels
 
 #endif

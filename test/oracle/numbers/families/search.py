@@ -1,4 +1,4 @@
-# search.py - SearchSorted and Nonzero.
+# search.py - SearchSorted, Nonzero, Frexp and Ldexp.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from cases import dtype
 def record(family):
   _sorted(family)
   _nonzero(family)
+  _exponents(family)
 
 
 def _nonzero(family):
@@ -24,6 +25,20 @@ def _nonzero(family):
         family.case(lambda a, size=size: nonzero(a, size=size), [x])
   special = np.array([0.0, -0.0, np.nan, np.inf, 1e-30], np.float32)
   family.case(lambda a: nonzero(a, size=5), [special])
+
+
+def _exponents(family):
+  for kind in ("float64", "float32", "bfloat16", "float16"):
+    edges = arrays.edges(kind)
+    x = np.concatenate([edges, arrays.normal(kind, (9,), "exponents")])
+    family.case(jnp.frexp.__wrapped__, [x])
+    for powers in ("int32", "int8", "uint16"):
+      for scale in (1, 7, 60):
+        p = (np.arange(x.size) % 11 - (0 if powers == "uint16" else 5)) * scale
+        p = p.clip(np.iinfo(powers).min, np.iinfo(powers).max)
+        family.case(jnp.ldexp.__wrapped__, [x, p.astype(powers)])
+  limits = np.array([2**31 - 1, -2**31, 0, 1], np.int32)
+  family.case(jnp.ldexp.__wrapped__, [np.array([1.5, 1.5, np.inf, np.nan], np.float32), limits])
 
 
 def _sorted(family):
