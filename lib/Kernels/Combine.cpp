@@ -35,6 +35,8 @@ template <Combine How, bool DropNaN, typename C> C join(C a, C b) {
       return DropNaN ? b : a;
     if (std::isnan(b))
       return DropNaN ? a : b;
+    if (a == b && DropNaN)
+      return a;
     if (a == b) // Zeros of two signs.
       return std::signbit(a) == (How == Combine::Max) ? b : a;
     return (a > b) == (How == Combine::Max) ? a : b;
@@ -45,10 +47,15 @@ template <Combine How, bool DropNaN, typename C> C join(C a, C b) {
   }
 }
 
-/// What a sum begins with, so that one of -0s is 0; others take the first.
-template <Combine How, typename C> C begin(C first) {
+/// What a sum begins with, so that one of -0s is 0; others take the first. Of
+/// NaNs alone that are left out an infinity is left.
+template <Combine How, bool DropNaN, typename C> C begin(C first) {
   if constexpr (How == Combine::Sum && !std::is_same_v<C, bool>)
     return join<How, false, C>(C(), first);
+  if constexpr (DropNaN && std::is_floating_point_v<C>)
+    if (std::isnan(first))
+      return How == Combine::Max ? -std::numeric_limits<C>::infinity()
+                                 : std::numeric_limits<C>::infinity();
   return first;
 }
 
@@ -64,7 +71,8 @@ void combineAll(ArrayRef<Tensor> members, Tensor &into) {
     int64_t count = std::min(ChunkSize, into.size() - at);
     const T *first = members.front().as<T>().data() + at;
     for (int64_t i = 0; i < count; ++i)
-      kept[i] = static_cast<Kept>(begin<How, C>(static_cast<C>(first[i])));
+      kept[i] =
+          static_cast<Kept>(begin<How, DropNaN, C>(static_cast<C>(first[i])));
     for (const Tensor &member : members.drop_front()) {
       const T *from = member.as<T>().data() + at;
       for (int64_t i = 0; i < count; ++i)

@@ -5,6 +5,7 @@
 #include "Families.h"
 #include "Running.h"
 #include "shardtype/Rules/Helpers.h"
+#include <bit>
 
 using namespace shardtype;
 using kernels::UnaryOp;
@@ -125,6 +126,24 @@ static LogicalResult digammaEval(EvalContext &cx) {
                                          std::move(zero))));
 }
 
+/// Where denormals count as zero JAX's cube root of one in f32 is this
+/// constant, whatever its sign (spec 09, 3).
+static LogicalResult cbrtEval(EvalContext &cx) {
+  const EvalOptions &options = cx.options();
+  if (!options.jaxNumbers || !options.flushDenormals ||
+      cx.operand(0).dtype() != DType::F32)
+    return eval::unary<UnaryOp::Cbrt>(cx);
+  Tensor x = cx.operand(0);
+  Tensor result = kernels::unary(UnaryOp::Cbrt, x);
+  result.makeUnique();
+  for (auto [out, in] : llvm::zip_equal(result.fill<float>(), x.as<float>())) {
+    uint32_t size = std::bit_cast<uint32_t>(in) & 0x7fffffffu;
+    if (size != 0 && size < 0x00800000u)
+      out = -5.595173541877215e-16f;
+  }
+  return eval::give(cx, std::move(result));
+}
+
 /// A row of the common form: unary/shape.1, unary/dtype.1, unary/sharding.1.
 /// integer_pow/unreduced.1 is in its own.
 template <typename P = NoParams>
@@ -162,7 +181,7 @@ static const Primitive Rows[] = {
     unary("atanh", eval::unary<UnaryOp::Atanh>, dtypeOf<Inexact>),
     unary("bessel_i0e", eval::unary<UnaryOp::BesselI0e>, dtypeOf<Floats>),
     unary("bessel_i1e", eval::unary<UnaryOp::BesselI1e>, dtypeOf<Floats>),
-    unary<Accuracy>("cbrt", eval::unary<UnaryOp::Cbrt>, dtypeOf<Floats>),
+    unary<Accuracy>("cbrt", cbrtEval, dtypeOf<Floats>),
     unary("ceil", eval::unary<UnaryOp::Ceil>, dtypeOf<Floats>),
     unary("clz", eval::unary<UnaryOp::Clz>, dtypeOf<Ints>),
     unary<Conj>("conj", conjEval, complexOf<ComplexParts | Complexes>,

@@ -4,6 +4,7 @@
 #include "Families.h"
 #include "Running.h"
 #include "Shapes.h"
+#include "shardtype/Kernels/Combine.h"
 #include "shardtype/Kernels/Reduce.h"
 
 using namespace shardtype;
@@ -288,14 +289,37 @@ static FailureOr<Sharding> argSharding(TypingContext &cx) {
   return plainSharding(cx, axesOf<ArgReduce>(cx));
 }
 
-//===--- Rows -------------------------------------------------------------===//
-
 //===--- evaluations ------------------------------------------------------===//
 
 template <typename P, ReduceOp Op>
 static LogicalResult reduceEval(EvalContext &cx) {
   return eval::give(cx,
                     kernels::reduce(Op, cx.operand(0), cx.params<P>().axes));
+}
+/// A maximum over a dim that is split leaves out devices whose own is NaN,
+/// where JAX's numbers are asked for (spec 09, 16).
+template <ReduceOp Op> static LogicalResult extremeEval(EvalContext &cx) {
+  const Sharding &sharding = cx.operandType(0).sharding;
+  ArrayRef<int64_t> dims = cx.params<Reduce>().axes;
+  AxisSet axes;
+  for (int64_t dim : dims)
+    if (static_cast<size_t>(dim) < sharding.dims.size())
+      axes |= AxisSet::of(sharding.dims[static_cast<size_t>(dim)]);
+  if (!cx.options().jaxNumbers || axes.empty() ||
+      cx.resultType().sharding.unreduced.intersects(axes))
+    return reduceEval<Reduce, Op>(cx);
+  const Mesh &mesh = cx.context().mesh(sharding.mesh);
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < mesh.size(axes); ++i)
+    parts.push_back(
+        kernels::reduce(Op,
+                        blockAlong(mesh, sharding.dims, axes,
+                                   coordinatesOf(mesh, axes, i), cx.operand(0)),
+                        dims));
+  return eval::give(cx, kernels::combine(Op == ReduceOp::Max
+                                             ? kernels::Combine::Max
+                                             : kernels::Combine::Min,
+                                         parts, /*dropNaN=*/true));
 }
 template <bool Largest> static LogicalResult argEval(EvalContext &cx) {
   int64_t dim = cx.params<ArgReduce>().axes[0];
@@ -363,10 +387,10 @@ static const Primitive Rows[] = {
     reduceRow<ReductionKind::Sum>("reduce_sum",
                                   reduceEval<Reduce, ReduceOp::Sum>,
                                   numberDType, {Linearity::Jointly, 1}),
-    reduceRow<ReductionKind::Max>(
-        "reduce_max", reduceEval<Reduce, ReduceOp::Max>, dtype::operand, {}),
-    reduceRow<ReductionKind::Min>(
-        "reduce_min", reduceEval<Reduce, ReduceOp::Min>, dtype::operand, {}),
+    reduceRow<ReductionKind::Max>("reduce_max", extremeEval<ReduceOp::Max>,
+                                  dtype::operand, {}),
+    reduceRow<ReductionKind::Min>("reduce_min", extremeEval<ReduceOp::Min>,
+                                  dtype::operand, {}),
     {.info = {"reduce_prod", schemaOf<Axes>},
      .decode = decodeFor<Axes, 1>,
      .dims = reduceDims<Axes>,

@@ -16,7 +16,9 @@ bool canCombine(Combine how, DType dtype);
 /// 09, 16): a sum starts from +0 and rounds to the dtype at every step, but for
 /// floats below f16's range of use (bf16 and 8 bits), which are added up in f32
 /// and rounded once. Of bools: or, or, and. Maxima and minima as in spec 09,
-/// 2.1; with `dropNaN` as JAX has them on CPU. All are of one dtype and shape.
+/// 2.1; with `dropNaN` as JAX has them on CPU: without the NaNs (an infinity if
+/// there is nothing else), and of zeros the first. All are of one dtype and
+/// shape.
 Tensor combine(Combine how, ArrayRef<Tensor> members, bool dropNaN = false);
 
 } // namespace shardtype::kernels
