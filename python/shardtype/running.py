@@ -13,7 +13,7 @@ from typing import Any
 from shardtype import compat, paths, specs
 from shardtype import program as runner
 from shardtype import trace as tracing
-from shardtype.errors import RunFailed
+from shardtype.errors import ExportError, RunFailed
 from shardtype.export import Exported
 from shardtype.export import program as program_of
 from shardtype.types import JsonObject
@@ -64,6 +64,11 @@ def run(
         found = _run(executable, exported, _leaves(fn, args, kwargs, names), config, options)
         values = _as_results(found, traced.jaxpr)
         return compat.require_jax().tree_util.tree_unflatten(traced.out_tree, values)
+    if not isinstance(fn, (Exported, str, os.PathLike)):
+        raise ExportError(
+            "run takes a function, an Exported or the path of a program's file, "
+            f"not an {type(fn).__name__}"
+        )
     return list(_run(executable, fn, [_array(a) for a in args], config, options).values())
 
 
@@ -74,9 +79,15 @@ def _leaves(
     leaves = compat.require_jax().tree_util.tree_leaves((args, kwargs))
     places = [path for _, path in paths.argument_places(fn, args, kwargs)]
     if len(places) != len(leaves):
-        return [_array(leaf) for leaf in leaves]
+        return [_canonical(leaf) for leaf in leaves]
     by_path = dict(zip(places, leaves, strict=True))
-    return [_array(by_path[name]) for name in names]
+    return [_canonical(by_path[name]) for name in names]
+
+
+def _canonical(value: Any) -> Any:
+    """As JAX takes it: without its 64-bit mode, 64 bits are 32."""
+    array = _array(value)
+    return array.astype(compat.require_jax().dtypes.canonicalize_dtype(array.dtype), copy=False)
 
 
 def _array(value: Any) -> Any:

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import collections
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -99,3 +102,64 @@ def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(shardtype.RunFailed, match="does not type-check"):
         shardtype.run(jnp.add, np.zeros((4, 4), np.float32), np.zeros((4, 4), np.float32),
                       mesh="X=2,Y=2", in_specs=[P("X"), P("Y")])
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+@pytest.mark.parametrize(
+    "fn, args",
+    [
+        (lambda p: Pair(p.second, p.first + 1), (Pair(np.float32(1), np.arange(3.0)),)),
+        (lambda a: [a[0], None, {"k": a[1]}], ([np.int32(1), 2.5],)),
+        (lambda a, b, c: (a + 1, b * 2, c), (1, 2.5, True)),
+        (lambda a: a * 2, (np.arange(3).astype("bfloat16"),)),
+        (lambda a: a.astype(jnp.float32), (jnp.arange(3, dtype=jnp.float8_e4m3fn),)),
+        (lambda a: a + a, (jnp.arange(3, dtype=jnp.int4),)),
+        (lambda a: ~a, (np.array([True, False]),)),
+        (lambda a: a * 1j, (np.array([1 + 2j]),)),  # JAX makes these 64 bits wide.
+        (lambda a: a * 2, (np.arange(3.0),)),
+        (lambda a: a + 1, (np.asfortranarray(np.arange(6).reshape(2, 3)),)),
+        (lambda a: a.sum(), (np.zeros((0, 3), np.float32),)),
+        (lambda a: (a, a), (np.float32(1),)),
+        (lambda a: (), (np.float32(1),)),
+        (lambda a: a + jnp.arange(3.0), (np.ones(3, np.float32),)),
+        (jax.jit(lambda a, n: a * n, static_argnums=1), (np.arange(3, dtype=np.float32), 3)),
+        (functools.partial(lambda n, a: a * n, 2.0), (np.arange(3, dtype=np.float32),)),
+    ],
+)
+def test_what_goes_in_and_out(fn, args):
+    ours, real = shardtype.run(fn, *args), fn(*args)
+    assert jax.tree.structure(ours) == jax.tree.structure(real)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(jax.jit(lambda: real)())):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg", "philox4x32"])
+def test_keys_of_every_kind(impl):
+    def f(key):
+        a, b = jax.random.split(key)
+        return jax.random.uniform(a, (3,)), jax.random.randint(b, (2,), 0, 99)
+
+    key = jax.random.key(5, impl=impl)
+    for ours, real in zip(shardtype.run(f, key), jax.jit(f)(key)):
+        np.testing.assert_array_equal(ours, real)
+
+
+def test_static_arguments_by_name():
+    fn = jax.jit(lambda a, how: a if how == "same" else -a, static_argnames="how")
+    np.testing.assert_array_equal(shardtype.run(fn, np.arange(2), how="negative"), [0, -1])
+
+
+def test_wrong_uses_are_said():
+    with pytest.raises(shardtype.ExportError, match="argument 'a' is a str"):
+        shardtype.run(lambda a: a, "x")
+    with pytest.raises(shardtype.ExportError, match="run takes a function.*not an int"):
+        shardtype.run(3)
+    with pytest.raises(shardtype.RunFailed, match="unknown option '--nope'"):
+        shardtype.run(lambda a: a, 1.0, options=["--nope"])
+    with pytest.raises(shardtype.RunFailed, match="cannot read"):
+        shardtype.run("nothing/there.json")
+    with pytest.raises(shardtype.RunFailed, match="'pure_callback' cannot be evaluated"):
+        shardtype.run(lambda a: jax.pure_callback(np.sin, a, a), np.float32(1))
