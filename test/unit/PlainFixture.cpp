@@ -98,6 +98,11 @@ void Both::run(const std::string &text, const Filler &fill,
   plain::Outcome expected = plain::evaluate(checked, arguments);
   if (expected.unsupported)
     FAIL(expected.error);
+  for (const Tensor &value : expected.results) {
+    elements += value.size();
+    for (int64_t i = 0; isFloat(value.dtype()) && i < value.size(); ++i)
+      notFinite += !std::isfinite(plain::load(value, i).re);
+  }
   for (unsigned count : workers) {
     RunOptions options;
     options.workers = count;

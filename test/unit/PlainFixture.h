@@ -33,6 +33,8 @@ inline constexpr Tolerance Exactly = {.exactZeros = true};
 class Both {
 public:
   unsigned compared = 0, refused = 0;
+  /// Of the results, and how many of the floats among them say little.
+  int64_t elements = 0, notFinite = 0;
   std::vector<unsigned> workers = {1};
   /// Checks that both give the same results, or both end in an error.
   void run(const std::string &text, const Filler &fill = edges,

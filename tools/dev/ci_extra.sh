@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What CI checks beyond the README's test command: formatting, a clang build, a
-# sanitizer build, a bounded fuzz run, and the Python package on the three JAX
-# versions it serves. Ends in a line that counts the steps. A step that is
+# What CI checks beyond the README's test command: formatting, a clang build,
+# two sanitizer builds, a bounded fuzz run, and the Python package on the three
+# JAX versions it serves. Ends in a line that counts the steps. A step that is
 # `watch`ed is cut off after its seconds and does not decide: it says what failed.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -47,6 +47,14 @@ sanitizers() {
     -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 &&
     ctest --test-dir build-asan --output-on-failure -j "$(nproc)" -L quick
 }
+thread_sanitizer() { # Of what has threads: the scheduler's tests.
+  CC=clang-19 CXX=clang++-19 TARGETS="unit_Interp unit_Plain unit_Stress" \
+    bash tools/dev/build.sh build-tsan -DSHARDTYPE_SANITIZE=thread \
+    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 &&
+    build-tsan/test/unit/unit_Interp &&
+    build-tsan/test/unit/unit_Stress '~[many]' &&
+    build-tsan/test/unit/unit_Plain 'made-up programs*'
+}
 fuzz() { bash tools/dev/fuzz.sh 30; }
 python_package() { SHARDTYPE_WHEEL_BUILD=1 bash tools/dev/test_python.sh; }
 
@@ -55,6 +63,7 @@ step packages bash tools/dev/setup.sh clang-19 clang-format-19 \
 step format format
 step clang clang_build
 watch 900 sanitizers
+watch 600 thread_sanitizer
 watch 120 fuzz
 watch 1200 python_package
 echo "CI steps beyond the tests: $passed passed, $failed failed," \
