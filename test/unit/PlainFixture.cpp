@@ -35,6 +35,8 @@ std::vector<Number> shardtype::edgesOf(DType dtype, bool finite) {
 static Tensor filled(DType dtype, ArrayRef<int64_t> shape,
                      llvm::function_ref<Number(int64_t)> value) {
   Tensor result = Tensor::zeros(dtype, shape);
+  if (dtype == DType::Float0)
+    return result;
   if (isKey(dtype)) {
     uint32_t next = 1;
     for (uint32_t &word : result.fill<uint32_t>())
@@ -48,7 +50,7 @@ static Tensor filled(DType dtype, ArrayRef<int64_t> shape,
 
 Tensor shardtype::edges(DType dtype, ArrayRef<int64_t> shape,
                         unsigned argument) {
-  if (isKey(dtype))
+  if (isKey(dtype) || dtype == DType::Float0)
     return filled(dtype, shape, {});
   std::vector<Number> values = edgesOf(dtype);
   return filled(dtype, shape, [&](int64_t i) {
@@ -127,6 +129,36 @@ void Both::run(const std::string &text, const Filler &fill,
     }
   }
   ++compared;
+}
+
+void Both::survives(const std::string &text, const Filler &fill) {
+  Context context;
+  DiagnosticList errors;
+  auto info = [&](StringRef name) { return primitives_.info(name); };
+  INFO(text);
+  auto parsed = parseText(context, text, "test", info, errors);
+  if (!parsed)
+    FAIL(errors.all().front().message);
+  CheckedProgram checked = check(parsed->program, primitives_);
+  RunOptions options;
+  options.workers = 1;
+  Interpreter interpreter(checked, primitives_, options);
+  if (!checked.ok() || !interpreter.errors().empty()) {
+    ++refused;
+    return;
+  }
+  std::vector<Tensor> arguments;
+  for (auto [i, type] : llvm::enumerate(checked.argumentTypes))
+    arguments.push_back(fill(context.type(type).dtype, context.type(type).shape,
+                             static_cast<unsigned>(i)));
+  RunResult result = interpreter.run(std::move(arguments));
+  if (!result.error)
+    for (auto [value, id] :
+         llvm::zip_equal(result.results, checked.resultTypes)) {
+      CHECK(value.dtype() == context.type(id).dtype);
+      CHECK(value.shape() == ArrayRef<int64_t>(context.type(id).shape));
+    }
+  ++survived;
 }
 
 std::string shardtype::shapeText(DType dtype, ArrayRef<int64_t> shape) {

@@ -39,6 +39,9 @@ public:
   /// Checks that both give the same results, or both end in an error.
   void run(const std::string &text, const Filler &fill = edges,
            const Tolerance &tolerance = Exactly);
+  /// Only that it ends, with results or with words.
+  void survives(const std::string &text, const Filler &fill = edges);
+  unsigned survived = 0;
 
 private:
   PrimitiveSet primitives_ = allPrimitives();
