@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Convert.h"
 #include "DTypeSets.h"
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "shardtype/Rules/Helpers.h"
@@ -253,7 +254,7 @@ static const Primitive Rows[] = {
                       .sharding = convertSharding,
                       .reduction = convertReduction,
                       .memory = memory::standard},
-     .eval = convertEval},
+     .eval = {convertEval, eval::numbersOnly}},
     {.info = {"bitcast_convert_type", schemaOf<Bitcast>},
      .decode = decodeFor<Bitcast, 1>,
      .dims = bitcastDims,

@@ -88,6 +88,31 @@ bool eval::splitsByIndex(EvalContext &cx) {
          !text.drop_front(at).split(':').second.ltrim().starts_with("false");
 }
 
+/// The first dtype among operands and results that `takes` does not; empty.
+static std::string firstDType(EvalContext &cx,
+                              llvm::function_ref<bool(DType)> takes) {
+  const Eqn &eqn = cx.program().eqn(cx.eqn());
+  auto notTaken = [&](const Type &type) {
+    return type.isArray() && !takes(type.dtype)
+               ? ("it does not compute with " + info(type.dtype).shortName)
+                     .str()
+               : "";
+  };
+  std::string why;
+  for (unsigned i = 0; i < eqn.numOperands && why.empty(); ++i)
+    why = notTaken(cx.operandType(i));
+  for (unsigned i = 0; i < eqn.numResults && why.empty(); ++i)
+    why = notTaken(cx.resultType(i));
+  return why;
+}
+std::string eval::numbersOnly(EvalContext &cx) {
+  return firstDType(
+      cx, [](DType dtype) { return !isKey(dtype) && dtype != DType::Float0; });
+}
+std::string eval::floatsOnly(EvalContext &cx) {
+  return firstDType(cx, [](DType dtype) { return isFloat(dtype); });
+}
+
 std::string eval::needsLapack(EvalContext &) {
   return kernels::haveLapack()
              ? ""

@@ -25,7 +25,14 @@ kernels::OutOfBounds outOfBounds(EvalContext &cx);
 /// Are random numbers numbered by their index, as is JAX's default, or counted
 /// in halves, as its older scheme does? A field of the equation's context says.
 bool splitsByIndex(EvalContext &cx);
-/// A refusal of rows that need LAPACK (EvalRule::Refusal).
+// Refusals of rows (EvalRule::Refusal).
+
+/// Of operands or results that are no numbers or bools: types take keys and
+/// float0 where nothing can compute with them.
+std::string numbersOnly(EvalContext &cx);
+/// Of operands that are no real floats.
+std::string floatsOnly(EvalContext &cx);
+/// Where LAPACK is not there.
 std::string needsLapack(EvalContext &cx);
 
 /// Pointers to the operands from `begin`.

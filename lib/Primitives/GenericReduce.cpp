@@ -1,5 +1,6 @@
 // GenericReduce.cpp - reductions with a computation of their own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Families.h"
 #include "IndexDims.h"
 #include "Reducers.h"
@@ -303,14 +304,14 @@ static const Primitive Rows[] = {
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{typeReduce},
-     .eval = reduceEval},
+     .eval = {reduceEval, eval::numbersOnly}},
     {.info = {"reduce_window", schemaOf<ReduceWindow>},
      .decode = decodeFor<ReduceWindow, 2, AnyNumber>,
      .dims = reduceWindowDims,
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{typeReduceWindow},
-     .eval = reduceWindowEval},
+     .eval = {reduceWindowEval, eval::numbersOnly}},
     {.info = {"select_and_scatter", schemaOf<SelectAndScatter>},
      .decode = decodeFor<SelectAndScatter, 3>,
      .dims = selectScatterDims,
@@ -324,7 +325,7 @@ static const Primitive Rows[] = {
                       // select_and_scatter/reduction.1
                       .reduction = reduction::missing<sharding::operand>,
                       .memory = memory::standard},
-     .eval = selectScatterEval},
+     .eval = {selectScatterEval, eval::numbersOnly}},
 };
 
 ArrayRef<Primitive> shardtype::genericReductions() { return Rows; }

@@ -128,7 +128,10 @@ Task shardtype::reductionEval(EvalContext &cx) {
       co_return cx.fail("cannot combine values of this dtype");
     for (int64_t &dim : group.dims)
       dim = dim < 0 ? dim + value.rank() : dim;
-    value = kernels::reduce(how == Combine::Max   ? kernels::ReduceOp::Max
+    // As of members: any of bools.
+    bool any = value.dtype() == DType::Bool && how == Combine::Sum;
+    value = kernels::reduce(any                   ? kernels::ReduceOp::Or
+                            : how == Combine::Max ? kernels::ReduceOp::Max
                             : how == Combine::Min ? kernels::ReduceOp::Min
                                                   : kernels::ReduceOp::Sum,
                             value, group.dims);

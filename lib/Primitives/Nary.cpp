@@ -236,6 +236,8 @@ static LogicalResult addAnyEval(EvalContext &cx) {
   DType dtype = cx.operand(0).dtype();
   if (dtype == DType::Float0)
     return eval::give(cx, cx.operand(0));
+  if (isKey(dtype))
+    return cx.fail("cannot add keys");
   if (dtype == DType::Bool)
     return eval::binary<BinaryOp::Or>(cx);
   return eval::binary<BinaryOp::Add>(cx);

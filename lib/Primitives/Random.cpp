@@ -255,6 +255,8 @@ static LogicalResult bitsEval(EvalContext &cx) {
                              params.shape, eval::splitsByIndex(cx)));
 }
 static LogicalResult foldInEval(EvalContext &cx) {
+  if (isKey(cx.operand(1).dtype()))
+    return cx.fail("folds in integers, no keys");
   return eval::give(
       cx, kernels::foldInAll(cx.operand(0), cx.operand(1), cx.resultShape()));
 }

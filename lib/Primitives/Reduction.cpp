@@ -1,5 +1,6 @@
 // Reduction.cpp - reductions over dims.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "EvalParams.h"
 #include "Evals.h"
 #include "Families.h"
 #include "Running.h"
@@ -387,10 +388,12 @@ static const Primitive Rows[] = {
     reduceRow<ReductionKind::Sum>("reduce_sum",
                                   reduceEval<Reduce, ReduceOp::Sum>,
                                   numberDType, {Linearity::Jointly, 1}),
-    reduceRow<ReductionKind::Max>("reduce_max", extremeEval<ReduceOp::Max>,
-                                  dtype::operand, {}),
-    reduceRow<ReductionKind::Min>("reduce_min", extremeEval<ReduceOp::Min>,
-                                  dtype::operand, {}),
+    reduceRow<ReductionKind::Max>(
+        "reduce_max", {extremeEval<ReduceOp::Max>, eval::numbersOnly},
+        dtype::operand, {}),
+    reduceRow<ReductionKind::Min>(
+        "reduce_min", {extremeEval<ReduceOp::Min>, eval::numbersOnly},
+        dtype::operand, {}),
     {.info = {"reduce_prod", schemaOf<Axes>},
      .decode = decodeFor<Axes, 1>,
      .dims = reduceDims<Axes>,
@@ -406,7 +409,7 @@ static const Primitive Rows[] = {
     logicalRow("reduce_and", reduceEval<Axes, ReduceOp::And>),
     logicalRow("reduce_or", reduceEval<Axes, ReduceOp::Or>, orMemory),
     logicalRow("reduce_xor", reduceEval<Axes, ReduceOp::Xor>, orMemory),
-    argRow("argmax", argEval<true>),
-    argRow("argmin", argEval<false>)};
+    argRow("argmax", {argEval<true>, eval::numbersOnly}),
+    argRow("argmin", {argEval<false>, eval::numbersOnly})};
 
 ArrayRef<Primitive> shardtype::reductions() { return Rows; }

@@ -365,6 +365,12 @@ static kernels::ScatterNumbers numbersOf(EvalContext &cx) {
 }
 
 static LogicalResult scatterBy(EvalContext &cx, kernels::Combination how) {
+  if (isKey(cx.operand(0).dtype()) && how != kernels::Combination::Set)
+    return cx.fail("does not compute with keys");
+  if (cx.operand(0).dtype() == DType::Float0) { // Its elements say nothing.
+    cx.setResult(0, cx.take(0));
+    return success();
+  }
   cx.setResult(0, kernels::scatter(cx.take(0), cx.operand(1), cx.operand(2),
                                    numbersOf(cx), eval::outOfBounds(cx), how));
   return success();

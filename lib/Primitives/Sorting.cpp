@@ -337,21 +337,22 @@ static const Primitive Rows[] = {
                          cumulativeEval<kernels::CumulativeOp::Prod>),
     cumulativeRow<false>("cummax", cumulativeEval<kernels::CumulativeOp::Max>),
     cumulativeRow<false>("cummin", cumulativeEval<kernels::CumulativeOp::Min>),
-    cumulativeRow<false>("cumlogsumexp",
-                         cumulativeEval<kernels::CumulativeOp::LogSumExp>),
+    cumulativeRow<false>(
+        "cumlogsumexp",
+        {cumulativeEval<kernels::CumulativeOp::LogSumExp>, eval::floatsOnly}),
     {.info = {"sort", schemaOf<Sort>},
      .decode = decodeFor<Sort, 1, AnyNumber>,
      .dims = sortDims,
      .linearity = {},
      .open = OpenRule::Strict,
      .type = Custom{typeSort},
-     .eval = sortEval},
+     .eval = {sortEval, eval::numbersOnly}},
     {.info = {"top_k", schemaOf<TopK>},
      .decode = decodeFor<TopK, 1>,
      .dims = topKDims,
      .linearity = {},
      .open = OpenRule::Opaque,
      .type = Custom{typeTopK},
-     .eval = topKEval}};
+     .eval = {topKEval, eval::numbersOnly}}};
 
 ArrayRef<Primitive> shardtype::sorting() { return Rows; }

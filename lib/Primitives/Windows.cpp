@@ -250,11 +250,11 @@ static constexpr Primitive poolRow(StringRef name, Linearity linearity,
 
 static const Primitive Rows[] = {
     poolRow("reduce_window_sum", {Linearity::Jointly, 1}, reduceWindowSumShape,
-            poolEval<kernels::WindowReduction::Sum>),
+            {poolEval<kernels::WindowReduction::Sum>, eval::numbersOnly}),
     poolRow("reduce_window_max", {}, reduceWindowShape,
-            poolEval<kernels::WindowReduction::Max>),
+            {poolEval<kernels::WindowReduction::Max>, eval::numbersOnly}),
     poolRow("reduce_window_min", {}, reduceWindowShape,
-            poolEval<kernels::WindowReduction::Min>),
+            {poolEval<kernels::WindowReduction::Min>, eval::numbersOnly}),
     {.info = {"select_and_scatter_add", schemaOf<ScatterWindow>},
      .decode = decodeFor<ScatterWindow, 2>,
      .dims = selectScatterDims,
@@ -267,7 +267,7 @@ static const Primitive Rows[] = {
                       // select_and_scatter_add/reduction.1
                       .reduction = reduction::missing<selectScatterSharding>,
                       .memory = memory::standard},
-     .eval = selectScatterEval},
+     .eval = {selectScatterEval, eval::numbersOnly}},
     {.info = {"select_and_gather_add", schemaOf<GatherWindow>},
      .decode = decodeFor<GatherWindow, 2>,
      .dims = selectGatherDims,
@@ -280,7 +280,7 @@ static const Primitive Rows[] = {
                       // select_and_gather_add/reduction.1
                       .reduction = reduction::missing<selectGatherSharding>,
                       .memory = memory::standard},
-     .eval = selectGatherEval},
+     .eval = {selectGatherEval, eval::numbersOnly}},
 };
 
 ArrayRef<Primitive> shardtype::windows() { return Rows; }

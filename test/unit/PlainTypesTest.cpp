@@ -227,7 +227,7 @@ TEST_CASE("several operands of any dtype") {
             ? "None"
             : "{ lambda ; p:S q:S. let v:S = " + op.str() + " p q in (v,) }";
     runEvery(both,
-             std::string("u = concatenate[dimension=0] a b r = ") + name +
+             std::string("u = concatenate[dimension=0] a b\n r = ") + name +
                  "[dimension_numbers=ScatterDimensionNumbers("
                  "update_window_dims=(1,), inserted_window_dims=(0,), "
                  "scatter_dims_to_operand_dims=(0,), "
