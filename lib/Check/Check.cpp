@@ -120,8 +120,10 @@ CheckedProgram shardtype::check(const Program &program,
   if (meshes.fromRecording())
     reportDropped(program, meshes, findings);
   std::vector<Val> results = engine.runEntry(arguments);
-  if (meshes.fromRecording())
+  if (meshes.fromRecording()) {
     reportRefusedRegions(program, out.diagnostics, findings);
+    reportUnbound(program, out.diagnostics, findings);
+  }
   if (meshes.fromRecording())
     collectInSpecs(out);
   out.typed = engine.typedEquations();

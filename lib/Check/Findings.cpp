@@ -164,6 +164,8 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     seen_.insert({id, d.code});
     if (isSaidOfValue(frame, id, d))
       continue;
+    if (isSaidOfLine(frame, d))
+      continue;
     // Notes are the dear part, and most of a flood is not shown.
     if (perCode_[d.code] < out_.options.maxPerCode) {
       noteOrigins(engine, frame, id, d);
@@ -172,6 +174,36 @@ bool Findings::report(Engine &engine, ActiveFrame &frame, EqnId id,
     add(std::move(d));
   }
   return allMended;
+}
+
+/// Is this the body of a derivative, or in one?
+static bool isDerived(const Program &program, const ActiveFrame &frame) {
+  for (const ActiveFrame *at = &frame; at->parent; at = at->parent)
+    if (program.name(program.eqn(at->parent->current)).starts_with("ad_"))
+      return true;
+  return false;
+}
+
+/// structure/recovery.7: an error of a line that JAX writes again for its
+/// derivative is said once, as long as it stands.
+bool Findings::isSaidOfLine(const ActiveFrame &frame, const Diagnostic &d) {
+  if (d.level != Level::Error || program_.stack(d.stack).empty())
+    return false;
+  bool derived = isDerived(program_, frame);
+  auto [it, isNew] = said_.try_emplace({d.stack, d.code, d.message});
+  Said &said = it->second;
+  if (isNew) {
+    said = {out_.diagnostics.size(), derived, 0};
+    return false;
+  }
+  ArrayRef<Diagnostic> all = out_.diagnostics.all();
+  if (!(derived || said.derived) || said.diagnostic >= all.size())
+    return false;
+  const Diagnostic &first = all[said.diagnostic];
+  bool stands = first.level == Level::Error && first.code == d.code &&
+                first.stack == d.stack && !first.mended();
+  said.more += stands;
+  return stands;
 }
 
 /// ad/unchecked.1: said once, at the first.
@@ -516,6 +548,12 @@ static std::string times(size_t n, StringRef what) {
 }
 
 void Findings::finish() {
+  for (const auto &[key, said] : said_)
+    if (said.more)
+      out_.diagnostics.all()[said.diagnostic].notes.push_back(
+          {"the same holds of " + times(said.more, "more equation") +
+               " that JAX writes for derivatives of this line",
+           StackId()});
   for (auto &[name, unknown] : unknown_) {
     Diagnostic &d = out_.diagnostics.all()[unknown.diagnostic];
     std::string detail = times(unknown.uses.size(), "use");

@@ -6,6 +6,7 @@
 #include "Engine.h"
 #include "Provenance.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace shardtype {
 
@@ -62,6 +63,7 @@ private:
                      StringId name);
   void noteDerivative(const ActiveFrame &frame, EqnId id, Diagnostic d);
   std::string nameOf(EqnId id, int operand);
+  bool isSaidOfLine(const ActiveFrame &frame, const Diagnostic &d);
   bool isSaidOfValue(ActiveFrame &frame, EqnId id, const Diagnostic &d);
   bool followsFromError(ActiveFrame &frame, EqnId id, const Diagnostic &d,
                         uint32_t flags);
@@ -92,6 +94,14 @@ private:
   llvm::DenseSet<std::pair<EqnId, unsigned>> seen_; // By equation and code.
   // Values that an expression uses in a region without a cast on entry.
   llvm::DenseSet<std::pair<VarId, StackId>> uncast_;
+  // Errors by place, code and message: JAX writes a line of a function that is
+  // differentiated more than once.
+  struct Said {
+    size_t diagnostic = 0; // In CheckedProgram::diagnostics.
+    bool derived = false;  // In a derivative.
+    unsigned more = 0;
+  };
+  std::map<std::tuple<StackId, unsigned, std::string>, Said> said_;
   std::vector<uint32_t> perCode_;
   llvm::DenseMap<StringId, Unknown> unknown_; // By name.
   llvm::DenseSet<EqnId> assumed_;             // Equations with an assumed fix.

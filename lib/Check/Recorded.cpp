@@ -172,6 +172,27 @@ void shardtype::reportRefusedRegions(const Program &program,
   }
 }
 
+void shardtype::reportUnbound(const Program &program,
+                              const DiagnosticList &diagnostics,
+                              Findings &findings) {
+  bool found = llvm::any_of(diagnostics.all(), [](const Diagnostic &d) {
+    return d.code == diag::UnboundAxis && d.level == Level::Error;
+  });
+  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
+  for (const auto &[i, value] : llvm::enumerate(notes)) {
+    const json::Object *note = value.getAsObject();
+    if (found || !note || note->getString("kind") != StringRef("unbound"))
+      continue;
+    Diagnostic d;
+    d.code = diag::UnboundAxis;
+    d.level = info(d.code).level;
+    d.message = note->getString("why").value_or("").str();
+    d.stack = stackOf(program, *note);
+    d.path = "context/record/notes/" + std::to_string(i);
+    findings.add(std::move(d));
+  }
+}
+
 //===--- Regions without in_specs -----------------------------------------===//
 
 namespace {

@@ -15,6 +15,10 @@ void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
 void reportRefusedRegions(const Program &program,
                           const DiagnosticList &diagnostics,
                           Findings &findings);
+/// Reports that JAX refuses an axis name outside of regions, where the recorder
+/// saw it and no equation says it (structure/record.6).
+void reportUnbound(const Program &program, const DiagnosticList &diagnostics,
+                   Findings &findings);
 /// Finds the in_specs of regions that were recorded without
 /// (shard_map/infer.4).
 void collectInSpecs(CheckedProgram &out);

@@ -238,7 +238,7 @@ static LogicalResult applyTypes(TypingContext &cx) {
         .mark(parts->closures + i); // ad/cotangent.2
   }
   if (!reported)
-    noteUnchecked(cx, "the backward pass that");
+    noteUnchecked(cx, "the types of the backward pass that");
   return failure(reported);
 }
 

@@ -195,6 +195,8 @@ def _record(recorder: Recorder, sources: SourceTable) -> JsonObject:
         if n.spec is not None:
             note["spec"] = n.spec
         stack = sources.stack(n.traceback) if n.traceback is not None else None
+        if n.place is not None:
+            stack = sources.line(*n.place)
         if stack is not None:
             note["src"] = stack
         notes.append(note)

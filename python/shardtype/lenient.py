@@ -1,7 +1,7 @@
 # lenient.py - bodies of shard_map that JAX refuses are recorded as they are.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """JAX ends a trace at a carry, a branch or a result that varies over other axes than
-it should (spec 02 sections 7.5 and 8). The checker finds these by itself, each with
+it should (spec 02 sections 7.5 and 8), and at a constraint on a Manual axis. The checker finds these by itself, each with
 its types and what to write, if the program is recorded as it stands. So these checks
 are passed while recording, as far as types differ in nothing else.
 
@@ -27,7 +27,9 @@ def install(recorder: Recorder, patches: Replacements) -> None:
     module, core = source("shard_map"), source("core")
     loops = source("lax.control_flow.loops")
     branches = source("lax.control_flow.conditionals")
+    pjit = source("pjit")
     for owner, name, make in (
+        (pjit, "check_shardings_are_auto", _constraints),
         (module, "_check_mats", _results),
         (loops, "_check_carry_type", _carries),
         (branches, "_check_branch_outputs", _branches),
@@ -41,6 +43,16 @@ def install(recorder: Recorder, patches: Replacements) -> None:
     table = getattr(core, "unshard_aval_handlers", None)
     if table is not None and core.ShapedArray in table:
         patches.item(table, core.ShapedArray, _whole_types(table[core.ShapedArray]))
+
+
+def _constraints(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Constraints that name axes which are Manual where they stand."""
+
+    def check(sharding: Any) -> None:
+        if tag_of(getattr(sharding, "mesh", None)) is None:
+            original(sharding)
+
+    return check
 
 
 def _results(original: Callable[..., Any]) -> Callable[..., Any]:

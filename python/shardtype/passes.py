@@ -6,13 +6,18 @@ comes out of one such region may decide those of another."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shardtype.errors import ExportError, Rejected
 from shardtype.export import Exported
 from shardtype.record import Unsettled
 from shardtype.types import JsonObject
 
+_ABOUT_SHARDINGS = re.compile(
+    r"[Ss]hard|[Mm]esh|PartitionSpec|_specs?\b|[Uu]nreduced|[Vv]arying|pcast|Manual|axis name"
+)
 # Traces with a table of in_specs, in the given mode.
 Export = Callable[[str, Mapping[str, Any]], Exported]
 
@@ -45,6 +50,24 @@ def settled(
         if mode != "auto":
             raise
         return _native(export, str(e))
+    except ExportError:
+        raise
+    except Exception as e:
+        # JAX stops at a sharding that no recording can hold: it has the verdict.
+        if mode != "auto" or not _ABOUT_SHARDINGS.search(f"{type(e).__name__}: {e}"):
+            raise
+        return _judged_by_jax(export, e)
+
+
+def _judged_by_jax(export: Export, error: Exception) -> Exported:
+    """The program in mode native; raises `Rejected` if JAX refuses it there, and
+    `error` if that trace fails otherwise."""
+    try:
+        return _native(export, (str(error).splitlines() or [""])[0])
+    except Rejected:
+        raise
+    except Exception:
+        raise error from None
 
 
 def _native(export: Export, why: str) -> Exported:

@@ -19,6 +19,7 @@ from shardtype import batching, compat, hooks, lenient, markers, regions
 from shardtype.errors import ExportError
 from shardtype.recording import NewAxes, Note, Recorder, Unmarked
 from shardtype.replace import Replacements
+from shardtype.sources import is_users
 
 # Releases on which the replacements are known to give what they should.
 KNOWN_VERSIONS = ("0.10.2", "0.11.1", "0.12.0.1")
@@ -28,6 +29,8 @@ MAX_ATTEMPTS = 16
 _READS_TYPES = re.compile(
     r"typeof\(.*\.sharding|\.aval\.sharding|get_abstract_mesh\(\)|axis_types|\.sharding\.spec"
 )
+# A collective over an axis that is not Manual where it stands.
+_UNBOUND = re.compile(r"(?:Found an )?unbound axis name: (\w+)")
 _HINT = (
     "while recording, types carry no shardings and all axes are Auto; code that"
     " inspects them needs --mode native"
@@ -74,6 +77,9 @@ def record(
     sizes = {n: (s, "mesh") for n, s in axes.items()}
     first = Recorder(sizes, markers=markers, table=table or {})
     out, recorder, error = _traced(run, first)
+    if error is None and recorder.bound:
+        said = recorder.errors[0]  # Not every use of an axis is an equation.
+        recorder.notes.append(Note("unbound", "", _whole(said), place=place_of(said)))
     if error is None:
         if not recorder.unchecked or not recorder.marked or _fails_without_markers(run, recorder):
             return out, recorder
@@ -84,8 +90,16 @@ def record(
 def _attempt(run: Callable[[], Any], recorder: Recorder) -> Any:
     jax = compat.require_jax()
     with recording(recorder):
-        with jax.sharding.use_abstract_mesh(recorder.mesh()):
+        with jax.sharding.use_abstract_mesh(recorder.mesh()), _bound_axes(recorder):
             return run()
+
+
+def _bound_axes(recorder: Recorder) -> contextlib.AbstractContextManager[Any]:
+    """Lets collectives name the axes of the mesh outside of regions too."""
+    extend = getattr(hooks.source("core"), "extend_axis_env_nd", None)
+    if not recorder.bound or extend is None:
+        return contextlib.nullcontext()
+    return extend([(name, size) for name, (size, _) in recorder.axes.items()])
 
 
 def _traced(
@@ -105,6 +119,12 @@ def _traced(
         except Exception as e:
             # With an axis missing, the failure may be for want of it.
             if not recorder.missing:
+                unbound = _UNBOUND.match(str(e)) if isinstance(e, NameError) else None
+                if unbound and not recorder.bound:
+                    recorder.need([unbound[1]])
+                    axes = recorder.extended().axes
+                    recorder = recorder.again(axes=axes, bound=True, errors=[e])
+                    continue
                 if recorder.failed is None or recorder.failed[0] in recorder.unchecked:
                     return None, recorder, next(iter(recorder.errors), e)
                 key, error = recorder.failed
@@ -113,6 +133,17 @@ def _traced(
                 continue
         recorder = recorder.extended()
     raise ExportError(f"the program could not be settled in {MAX_ATTEMPTS} traces")
+
+
+def place_of(error: Exception) -> tuple[str, int] | None:
+    """(file, line) of the user's innermost frame of an exception."""
+    place = None
+    tb = error.__traceback__
+    while tb is not None:
+        if is_users(tb.tb_frame.f_code.co_filename):
+            place = (tb.tb_frame.f_code.co_filename, tb.tb_lineno)
+        tb = tb.tb_next
+    return place
 
 
 def _whole(error: Exception) -> str:
@@ -207,14 +238,7 @@ def _own_caches() -> Iterator[None]:
 
 def _explain(error: Exception) -> None:
     """Say what recording has to do with a failure of the user's code."""
-    place = None
-    tb = error.__traceback__
-    skip = compat.jax_dirs()
-    while tb is not None:
-        file = tb.tb_frame.f_code.co_filename
-        if not file.startswith(skip):
-            place = (file, tb.tb_lineno)
-        tb = tb.tb_next
+    place = place_of(error)
     line = linecache.getline(*place) if place else ""
     if isinstance(error, AssertionError) or _READS_TYPES.search(line):
         if hasattr(error, "add_note") and _HINT not in getattr(error, "__notes__", ()):

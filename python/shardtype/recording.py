@@ -69,11 +69,12 @@ class NewAxes(BaseException):
 class Note:
     """Something that the file cannot say in another place (spec 08 section 3)."""
 
-    kind: str  # "dropped", "mesh", "infer" or "vma".
+    kind: str  # "dropped", "mesh", "infer", "vma" or "unbound".
     api: str
     why: str
     spec: str | None = None
     traceback: Any = None
+    place: tuple[str, int] | None = None  # Instead of a traceback: file, line.
 
 
 @dataclass
@@ -106,7 +107,8 @@ class Recorder:
     `unchecked` are the places of shard_maps whose bodies cannot follow JAX's
     varying-axes rules, with what JAX says of them, `vma` is false if none is to follow
     them; `failed` is the place of the one that ended the trace, with the exception,
-    and `errors` are those of earlier attempts;
+    and `errors` are those of earlier attempts; `bound`: collectives may name every axis,
+    wherever they stand;
     `table` has in_specs for entries of `infer`, one an operand, as the checker found
     them; `batches` what ran under vmap, by the id of its first result.
     """
@@ -122,6 +124,7 @@ class Recorder:
     unchecked: dict[RegionKey, str] = field(default_factory=dict)
     failed: tuple[RegionKey, Exception] | None = None
     errors: list[Exception] = field(default_factory=list)
+    bound: bool = False
     rules: dict[int, Any] = field(default_factory=dict)
     marked: int = 0
     sizes_read: bool = False
@@ -202,6 +205,7 @@ class Recorder:
             "table": self.table,
             "unchecked": dict(self.unchecked),
             "errors": list(self.errors),
+            "bound": self.bound,
         }
         return Recorder(**{**kept, **changes})
 

@@ -158,6 +158,10 @@ class SourceTable:
         self._by_traceback[id(traceback)] = (traceback, index)
         return index
 
+    def line(self, file: str, line: int) -> int:
+        """Index of a stack of one line, of which nothing else is known."""
+        return self._intern((self.frame(file, "", line, 0, line, 0),))
+
     def innermost(
         self, stack: int, ask: Callable[[str, dict[str, Any]], int | None]
     ) -> int | None:

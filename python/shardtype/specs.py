@@ -311,8 +311,8 @@ def assign(in_specs: Any, places: list[str], args: tuple[Any, ...]) -> list[Any]
     """A spec, or None, for each argument leaf. Later entries win.
 
     `in_specs`: a dict from paths or patterns to specs; a list of (pattern or
-    None, spec) pairs, where None means the next leaf by position; or a sequence
-    with a spec, or a tree of specs, per positional argument.
+    None, spec) pairs, where None means the next leaf by position; a sequence
+    with a spec, or a tree of specs, for each positional argument; or one spec for all.
     """
     out: list[Any] = [None] * len(places)
     if in_specs is None:
@@ -355,11 +355,13 @@ def _by_tree(in_specs: Any, out: list[Any], args: tuple[Any, ...]) -> list[Any]:
     """Specs as trees that are a prefix of each positional argument's tree."""
     tree_util = compat.require_jax().tree_util
     if isinstance(in_specs, str) or compat.is_spec(in_specs):
-        in_specs = (in_specs,)
+        in_specs = (in_specs,) * len(args)  # One for all, as JAX has it.
     if not isinstance(in_specs, (tuple, list)):
         raise ExportError(f"cannot read specs from {in_specs!r}")
-    if len(in_specs) > len(args):
-        raise ExportError(f"{len(in_specs)} specs for {len(args)} positional arguments")
+    if len(in_specs) != len(args):
+        some = f"{len(in_specs)} spec" + "s" * (len(in_specs) != 1)
+        few = "; write None for an argument that has none" * (len(in_specs) < len(args))
+        raise ExportError(f"{some} for {len(args)} positional arguments{few}")
 
     def is_spec(v: Any) -> bool:
         return v is None or isinstance(v, str) or compat.is_spec(v) or hasattr(v, "sharding")

@@ -69,6 +69,12 @@ def trace(
         raise e.with_traceback(_users_traceback(e)) from e.__cause__
 
 
+def a_name(cls: type) -> str:
+    """`an int`, `a str`."""
+    name = cls.__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
 def exit_text(error: SystemExit, doing: str) -> str:
     """What to say of code that wanted to end the process."""
     return f"the code called sys.exit({error.code!r}){_at(error)} while {doing}"
@@ -96,7 +102,7 @@ def _check_arguments(
         except TypeError:
             path = places[i][1] if len(places) == len(leaves) else str(i)
             raise ExportError(
-                f"argument '{path}' is a {type(leaf).__name__}, which has no shape: give an"
+                f"argument '{path}' is {a_name(type(leaf))}, which has no shape: give an"
                 " array, a jax.ShapeDtypeStruct or a number, or bind it with functools.partial"
             ) from None
 
@@ -113,7 +119,7 @@ def _trace(
     if mode not in MODES:
         raise ExportError(f"unknown mode '{mode}': use {', '.join(MODES)}")
     if not callable(fn):
-        raise ExportError(f"cannot export a {type(fn).__name__}: it is not a function")
+        raise ExportError(f"cannot export {a_name(type(fn))}: it is not a function")
     if mode == "native":
         if mesh is None:
             raise NeedsMesh("mode native needs a mesh")

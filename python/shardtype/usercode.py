@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from shardtype import compat
 from shardtype.errors import ExportError
-from shardtype.trace import exit_text
+from shardtype.trace import a_name, exit_text
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -104,7 +104,7 @@ def load(name: str) -> Callable[..., Any]:
                 raise ExportError(f"'{module_name}' has no '{attribute}'{hint}")
             value = getattr(value, part)
     if not callable(value):
-        raise ExportError(f"'{name}' is a {type(value).__name__}, not a function")
+        raise ExportError(f"'{name}' is {a_name(type(value))}, not a function")
     found: Callable[..., Any] = value
     return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,6 +112,9 @@ def check(
     choose: Mapping[str, Any] | None = None,
     logical: Sequence[Sequence[Any]] | None = None,
     constraints: str | None = None,
+    allow: Sequence[str] = (),
+    warn: Sequence[str] = (),
+    deny: Sequence[str] = (),
     mode: str = "auto",
     root: str | os.PathLike[str] | None = None,
     program: str | os.PathLike[str] | None = None,
@@ -123,16 +127,16 @@ def check(
     AbstractMesh or a Mesh.
 
     `in_specs` says how the arguments are sharded: a dict from argument paths or
-    patterns (`params/**/w`) to specs; or a list or tuple with a spec, or a tree of
-    specs, per positional argument. A spec is a PartitionSpec, its text, a
+    patterns (`params/**/w`) to specs; a list or tuple with a spec, or a tree of
+    specs, for each positional argument; or one spec for all of these. A spec is a PartitionSpec, its text, a
     NamedSharding, or an array that has one. Arguments without a spec have the one
     that they carry, else they are replicated. `out_specs`: a dict from paths of
     results (`result/0`) to specs that they must have.
 
     `logical` are rules from logical names, which specs may use, to mesh axes:
     [("batch", "data"), ("embed", None), ("mlp", ["model", "seq"])]; the first that fits
-    wins. `choose`, `constraints` are as on the command line of the program; `mode` and
-    `root` as in `export`. `program` is the path of the shardtype program.
+    wins. `choose`, `constraints` and the codes to `allow`, `warn` of or `deny` are as on
+    the command line of the program; `mode` and `root` as in `export`. `program` is the path of the shardtype program.
 
         def test_step_is_well_typed():
             shardtype.check(step, params, batch, mesh="data=4,model=2",
@@ -170,6 +174,9 @@ def check(
         }
     if constraints is not None:
         config["constraints"] = constraints
+    for key, codes in (("allow", allow), ("warn", warn), ("deny", deny)):
+        if codes:
+            config[key] = [codes] if isinstance(codes, str) else list(codes)
 
     def full(exported: Exported) -> JsonObject:
         return {**config, "in": positional(wanted, exported.data["entry"]["arg_paths"])}
@@ -258,18 +265,36 @@ def run_checker(
             json.dump(config, f)
         call = ["check", name, "--config", "shardtype.check", "--source-root", source_root]
         code, data, error = program.run(executable, [*call, "--format", "json"], folder)
-        if code == 2 and not _is_report(data):
+        data = _named(data, exported, escape=True)
+        if code == 2 and not _is_unchecked(data):
+            error = _named(error, exported)
             words = _refusal(data) or error.strip() or "no reason was given"
             raise ExportError(f"the checker could not check {name}: {words}")
         _, text, _ = program.run(executable, [*call, "--color", "never"], folder)
+    text = _named(text, exported)
     return Report(text.rstrip("\n"), json.loads(data), exported, list(exported.notes))
 
 
-def _is_report(data: str) -> bool:
-    """Whether the program has been looked at, if not all of it."""
+def _named(text: str, exported: Exported, escape: bool = False) -> str:
+    """A report in which the places of the config are the parameters of `check`."""
+    arguments = exported.data["entry"]["arg_paths"]
+
+    def name(m: re.Match[str]) -> str:
+        key, place = m[1], m[2] or ""
+        if key == "in" and place[1:].isdigit() and int(place[1:]) < len(arguments):
+            path = json.dumps(arguments[int(place[1:])])[1:-1] if escape else arguments[int(place[1:])]
+            return f"in_specs of '{path}'"
+        return {"in": "in_specs", "out": "out_specs"}.get(key, key)
+
+    return re.sub(r"shardtype\.check: /(\w+)(/[^\s,;:\"']+)?", name, text)
+
+
+def _is_unchecked(data: str) -> bool:
+    """Whether the program has been looked at, but not all of it."""
     try:
-        return "equations" in json.loads(data)
-    except (ValueError, TypeError):
+        found = json.loads(data)["diagnostics"]
+        return any(d["code"] == "region-unchecked" for d in found)
+    except (ValueError, KeyError, TypeError):
         return False
 
 

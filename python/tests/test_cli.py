@@ -221,7 +221,7 @@ def test_auto_says_which_mode(run, monkeypatch):
          "at models/net.py:20\nthe function has sharding annotations, which a plain trace"
          " cannot hold: export with --mode record (the default), or --mode native"),
         (["models.net:los"], "did you mean loss?"),
-        (["models.net:number"], "is a int, not a function"),
+        (["models.net:number"], "is an int, not a function"),
         (["nowhere.py:f"], "error: no file 'nowhere.py'"),
         (["models.net:dot"], "does not take 0 arguments: missing a required argument: 'x'"),
         (["models.net:dot", "--args", "f32[2"], "cannot read argument types"),

@@ -67,7 +67,7 @@ def test_native_records_types_under_the_mesh():
 
 @pytest.mark.parametrize(
     "in_specs",
-    [{"x": P("X")}, (P("X"),), [P("X")], P("X"), ["P(X)", "P()"], [(None, "P(X)")]],
+    [{"x": P("X")}, (P("X"), None), [P("X"), P()], P("X"), ["P(X)", "P()"], [(None, "P(X)")]],
 )
 def test_ways_to_give_specs(in_specs):
     exported = shardtype.export(free, X, W, mode="native", mesh={"X": 2}, in_specs=in_specs)
@@ -177,7 +177,7 @@ def test_errors_of_the_user_pass_through_without_frames_of_jax():
 
 def test_shape_errors_are_not_taken_for_annotations():
     with pytest.raises(TypeError, match="incompatible shapes"):
-        shardtype.export(lambda x, w: x + w[:, :3], X, W, mesh=MESH, in_specs=[P()])
+        shardtype.export(lambda x, w: x + w[:, :3], X, W, mesh=MESH, in_specs=P())
 
 
 @pytest.mark.parametrize(

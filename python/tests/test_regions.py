@@ -280,3 +280,80 @@ def test_the_command_line_does_both_passes(tmp_path):
     run("export", "m.py:varies", *options, "--infer", "table.json", "-o", "one.json")
     again = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 1 and "output-varies" in again.stdout
+
+
+def sized(x):
+    return x * lax.axis_size("X")
+
+
+def constrained(x):
+    body = lambda a: lax.with_sharding_constraint(a, P(("X", "Y"), None))  # noqa: E731
+    return mapped(body, P("X"), in_specs=P("X"), axis_names={"X"})(x)
+
+
+OUTSIDE = {
+    "collective": (lambda x: lax.psum(x, "X"), "unbound-axis"),
+    "index": (lambda x: x * lax.axis_index("X"), "unbound-axis"),
+    "size": (sized, "unbound-axis"),
+    "other axis": (
+        mapped(lambda a: lax.psum(a, "Y"), P("X"), in_specs=P("X"), axis_names={"X"}),
+        "unbound-axis",
+    ),
+    "constraint": (constrained, "constraint-auto-only"),
+}
+
+
+@needs_program
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_axes_that_are_not_manual_where_they_are_named(name):
+    f, code = OUTSIDE[name]
+    assert jax_says(f, "X=4,Y=2", P("X")) is None
+    report = shardtype.check(f, X, mesh="X=4,Y=2", in_specs=["P(X)"], mode="record")
+    assert [e.code for e in report.errors] == [code] and report.errors[0].line
+    assert "rel=" not in str(report) and "by=" not in str(report)
+
+
+@needs_program
+def test_what_no_recording_can_hold_is_judged_by_jax():
+    def f(x):
+        body = lambda a: jnp.cos(lax.pcast(a.sum(), "X", to="unreduced"))  # noqa: E731
+        return mapped(body, P(unreduced={"X"}), in_specs=P("X"))(x)
+
+    with pytest.raises(shardtype.Rejected, match="cos is a non-linear operation"):
+        shardtype.check(f, X, mesh="X=4,Y=2", in_specs=["P(X)"])
+
+
+@needs_program
+@pytest.mark.parametrize("transform", ["hessian", "jacfwd", "jacrev"])
+def test_a_line_that_derivatives_repeat_is_reported_once(transform):
+    def loss(w, x):
+        return jnp.sum(jnp.tanh(x @ w), 0)
+
+    def f(w, x):
+        inner = (lambda v: loss(v, x).sum()) if transform == "hessian" else lambda v: loss(v, x)
+        return getattr(jax, transform)(inner)(w)
+
+    w = jax.ShapeDtypeStruct((16, 8), jnp.float32)
+    report = shardtype.check(f, w, X, mesh="X=4,Y=2", in_specs=["P(Y)", "P(X,Y)"])
+    assert [e.code for e in report.errors] == ["dot-contracting-ambiguous"]
+    assert any("derivatives of this line" in n for n in report.errors[0].notes)
+
+
+@needs_program
+def test_specs_and_levels_of_check():
+    def add(a, b):
+        return a + b
+
+    mesh = "X=4,Y=2"
+    with pytest.raises(shardtype.ExportError, match="1 spec for 2 positional arguments; write None"):
+        shardtype.check(add, X, X, mesh=mesh, in_specs=(P("X"),))
+    both = shardtype.check(add, X, X, mesh=mesh, in_specs=P("X"))
+    assert both.types == {p: "f32[8@X,16]" for p in ("a", "b", "result")}
+    bad = shardtype.check(add, X, X, mesh=mesh, in_specs=[None, P("X", None, None)])
+    assert "is from in_specs of 'b'" in str(bad) and "in_specs of 'b'" in bad.errors[0].notes[0]
+    differ = {"mesh": mesh, "in_specs": [P("X"), P(None, "X")]}
+    code = shardtype.check(add, X, X, **differ).errors[0].code
+    assert shardtype.check(add, X, X, allow=[code], **differ).ok
+    assert shardtype.check(add, X, X, warn=code, **differ).warnings[0].code == code
+    with pytest.raises(shardtype.ExportError, match="no diagnostic has the code"):
+        shardtype.check(add, X, X, deny=["nothing"], **differ)
