@@ -108,3 +108,27 @@ def named_under_vmap(x):
         return jax.shard_map(body, in_specs=P(), out_specs=P(), axis_names={"data"})(a)
 
     return jax.vmap(total)(x)
+
+
+# Axes where there is no region, and a line that is written more than once.
+
+
+@program(f32(8, 4))
+def sized_outside(x):
+    """The size of an axis that is not Manual here: no equation says it."""
+    return x * lax.axis_size("data")
+
+
+@program(f32(8, 4))
+def summed_outside(x):
+    return lax.psum(x, "data") * lax.axis_size("data")
+
+
+@program(f32(4, 8), f32(16, 4))
+def curvature(w, x):
+    """One product, which the derivatives of derivatives write again."""
+
+    def loss(v):
+        return jnp.sum(jnp.tanh(x @ v))
+
+    return jax.hessian(loss)(w)
