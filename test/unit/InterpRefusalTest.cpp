@@ -1,6 +1,7 @@
 // InterpRefusalTest.cpp - what cannot be computed is said before anything runs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InterpFixture.h"
+#include <set>
 
 using namespace shardtype;
 

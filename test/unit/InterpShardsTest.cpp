@@ -5,6 +5,7 @@
 #include "RowsFixture.h"
 #include "shardtype/Kernels/Convert.h"
 #include "shardtype/Tensor/Compare.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <set>
 

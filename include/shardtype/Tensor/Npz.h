@@ -28,8 +28,8 @@ llvm::Expected<Tensor> readNpy(StringRef path, std::optional<DType> expected,
 /// Replaces the file whole, or leaves it as it was.
 llvm::Error writeNpy(StringRef path, const Tensor &tensor);
 
-/// An open .npz: entries are read when asked for, one at a time. A .npy is taken
-/// as an archive of one array, `arr_0`.
+/// An open .npz: entries are read when asked for, one at a time. A .npy is
+/// taken as an archive of one array, `arr_0`.
 class NpzReader {
 public:
   static llvm::Expected<NpzReader> open(StringRef path,
