@@ -58,6 +58,8 @@ void Device::leave() {
     else
       outs.push_back(std::move(frame->slots[place.index()]));
     outs.back().varying |= frame->control;
+    if (frame->call && !frame->call->takesBlocks)
+      outs.back().assemble(run_.plans().checked().program->context());
   }
   if (frame->call)
     frame->call->outputs = std::move(outs);
@@ -70,8 +72,10 @@ void Device::leave() {
 void Device::store(BodyFrame &frame, const Step &step,
                    MutableArrayRef<Datum> values) {
   for (auto [i, var] : llvm::enumerate(step.traced))
-    if (var.valid())
+    if (var.valid()) {
+      values[i].assemble(run_.plans().checked().program->context());
       run_.trace(*this, var, values[i]);
+    }
   for (uint32_t slot : step.dying)
     frame.slots[slot] = Datum();
   for (auto [place, value] : llvm::zip_equal(step.results, values))
@@ -191,6 +195,9 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
   SmallVector<PartialSumsRef, 1> sums; // Before operands are taken.
   bool keepsSums = step.hasSums && run_.options().eval.keepSums;
   if (keepsSums)
+    for (Datum *operand : operands)
+      operand->assemble(run_.plans().checked().program->context());
+  if (keepsSums)
     sums = sumsOf(step, *this, run_.options().eval, operands);
   uint64_t begin = run_.options().statistics ? now() : 0;
   EvalContext cx(step.equation, *this, run_.options().eval, operands,
@@ -207,8 +214,7 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
     for (auto [value, own] : llvm::zip_equal(values, sums))
       value.sums = std::move(own);
   if (key)
-    for (Device *device : run_.shared.publish(*key, values))
-      run_.ready(device);
+    run_.ready(run_.shared.publish(*key, values));
   store(frame, step, values);
   ++frame.pc;
   return true;

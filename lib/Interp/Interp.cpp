@@ -4,6 +4,7 @@
 #include "Predict.h"
 #include "Run.h"
 #include "Sums.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace shardtype;
 using namespace shardtype::interp;
@@ -11,6 +12,12 @@ using namespace shardtype::interp;
 struct Interpreter::Impl {
   RunOptions options;
   Plans plans;
+  Workers workers;
+  MemoryPool *memory = MemoryPool::create();
+  ~Impl() {
+    memory->close();
+    memory->release();
+  }
   Impl(const CheckedProgram &checked, const PrimitiveSet &primitives,
        RunOptions given)
       : options(std::move(given)), plans(checked, primitives, options) {
@@ -32,9 +39,26 @@ uint64_t Interpreter::predictedBytes() const {
   return predictBytes(impl_->plans, impl_->options.eval.keepSums);
 }
 
+uint64_t Argument::bytes() const {
+  if (!blocks)
+    return array.bytes();
+  uint64_t bytes = 0;
+  llvm::DenseSet<const std::byte *> seen;
+  for (const Tensor &block : blocks->blocks)
+    if (seen.insert(block.data()).second)
+      bytes += block.bytes();
+  return bytes;
+}
+
 RunResult Interpreter::run(std::vector<Tensor> arguments) {
+  return runHeld(std::vector<Argument>(std::move_iterator(arguments.begin()),
+                                       std::move_iterator(arguments.end())));
+}
+
+RunResult Interpreter::runHeld(std::vector<Argument> arguments) {
   assert(errors().empty() && "errors() says why it cannot run");
-  return Run(impl_->plans, impl_->options).run(std::move(arguments));
+  return Run(impl_->plans, impl_->options, impl_->workers, impl_->memory)
+      .run(std::move(arguments));
 }
 
 PartialSumsRef shardtype::sumsOfArgument(const Context &cx, TypeId id,

@@ -10,7 +10,6 @@
 // can ever go on: that is a deadlock, found without any timeout. The groups
 // that are not complete say who waits where.
 #include "Run.h"
-#include <thread>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -18,10 +17,12 @@
 using namespace shardtype;
 using namespace shardtype::interp;
 
-Run::Run(const Plans &plans, const RunOptions &options)
+Run::Run(const Plans &plans, const RunOptions &options, Workers &workers,
+         MemoryPool *memory)
     : plans_(plans), options_(options),
-      account_(options.account ? options.account : MemoryAccount::create()),
-      counts_(plans.names.size()) {
+      account_(options.account ? options.account
+                               : MemoryAccount::create(memory)),
+      counts_(plans.names.size()), pool_(workers) {
   if (options.account)
     account_->retain();
   workers_ = options.workers
@@ -61,35 +62,37 @@ private:
 };
 } // namespace
 
-RunResult Run::run(std::vector<Tensor> arguments) {
+RunResult Run::run(std::vector<Argument> arguments) {
   auto begin = std::chrono::steady_clock::now();
   root_ = std::make_unique<Device>(*this);
   std::vector<Datum> inputs;
+  const Context &cx = plans_.checked().program->context();
   for (auto [argument, type] :
        llvm::zip_equal(arguments, plans_.checked().argumentTypes)) {
     account_->add(argument.bytes());
     argumentBytes_ += argument.bytes();
-    inputs.emplace_back(std::move(argument));
+    inputs.emplace_back(std::move(argument.array));
+    inputs.back().blocks = std::move(argument.blocks);
+    if (!options_.eval.keepSums)
+      continue;
+    inputs.back().assemble(cx);
     auto given = options_.argumentSums.find(inputs.size() - 1);
-    if (options_.eval.keepSums && given != options_.argumentSums.end())
-      inputs.back().sums = given->second;
-    else if (options_.eval.keepSums)
-      inputs.back().sums = sumsOfArgument(plans_.checked().program->context(),
-                                          type, inputs.back().tensor);
+    inputs.back().sums = given != options_.argumentSums.end()
+                             ? given->second
+                             : sumsOfArgument(cx, type, inputs.back().tensor);
   }
   arguments.clear();
   root_->start(*plans_.entry(), std::move(inputs), 1, 1);
   ready(root_.get());
   work();
-  for (std::thread &thread : threads_)
-    thread.join();
-  threads_.clear();
+  pool_.end(*this);
   if (!result_.error && !root_->done)
     reportDeadlock();
   if (!result_.error)
     for (Datum &value : root_->results) {
       result_.results.push_back(std::move(value.tensor));
       result_.sums.push_back(std::move(value.sums));
+      result_.blocks.push_back(std::move(value.blocks));
     }
   for (auto [name, row] : llvm::zip_equal(plans_.names, counts_))
     if (row.calls)
@@ -104,24 +107,63 @@ RunResult Run::run(std::vector<Tensor> arguments) {
 
 //===--- Workers ----------------------------------------------------------===//
 
-void Run::ready(Device *device) {
+void Run::ready(ArrayRef<Device *> devices) {
   std::lock_guard lock(queueMutex_);
-  queue_.push_back(device);
-  ++active_;
+  queue_.insert(queue_.end(), devices.begin(), devices.end());
+  active_ += devices.size();
   if (idle_ > 0)
-    wake_.notify_one();
+    devices.size() == 1 ? wake_.notify_one() : wake_.notify_all();
+}
+
+void Run::Parts::work() {
+  for (int64_t part; (part = next.fetch_add(1)) < count;)
+    body(part);
+}
+
+/// Works on a kernel of another worker.
+void Run::help(std::unique_lock<std::mutex> &lock) {
+  Parts &parts = *parts_.back();
+  ++parts.helping;
+  lock.unlock();
+  parts.work();
+  lock.lock();
+  llvm::erase(parts_, &parts);
+  if (--parts.helping == 0)
+    helped_.notify_all();
+}
+
+void Run::forEach(int64_t count, llvm::function_ref<void(int64_t part)> body) {
+  Parts parts{body, count};
+  if (!hasHelp_)
+    return parts.work();
+  {
+    std::lock_guard lock(queueMutex_);
+    parts_.push_back(&parts);
+    if (idle_ > 0)
+      wake_.notify_all();
+  }
+  parts.work();
+  std::unique_lock lock(queueMutex_);
+  llvm::erase(parts_, &parts);
+  helped_.wait(lock, [&] { return parts.helping == 0; });
 }
 
 void Run::work() {
   MemoryAccount::Scope scope(account_);
+  Helpers::Scope helpers(this);
   DenormalMode mode(options_.eval.flushDenormals);
   std::unique_lock lock(queueMutex_);
   while (true) {
     ++idle_;
-    wake_.wait(lock, [&] { return !queue_.empty() || finished_; });
+    wake_.wait(lock,
+               [&] { return finished_ || !parts_.empty() || !queue_.empty(); });
     --idle_;
     if (finished_)
       return;
+    if (!parts_.empty()) {
+      help(lock);
+      continue;
+    }
     Device *device = queue_.front();
     queue_.pop_front();
     lock.unlock();
@@ -209,22 +251,23 @@ void Run::startFork(Device &device, Fork &fork) {
                  mixHash(device.top().moment, place));
     device.children.push_back(std::move(child));
   }
-  // The pool is made when it is first of use.
-  if (threads_.empty() && workers_ > 1 && !device.parent)
-    for (unsigned i = 1; i < workers_; ++i)
-      threads_.emplace_back([this] { work(); });
+  // Only regions have work for several threads.
+  if (workers_ > 1 && !hasHelp_.exchange(true))
+    pool_.begin(*this, workers_ - 1);
   // Once all children are queued `device` may be stepped by others.
   SmallVector<Device *, 8> children;
   for (auto &child : device.children)
     children.push_back(child.get());
-  for (Device *child : children)
-    ready(child);
+  ready(children);
 }
 
 void Run::finish(Device &device) {
   device.done = true;
   Device *parent = device.parent;
   if (!parent) {
+    if (!options_.keepBlocks)
+      for (Datum &value : device.results)
+        value.assemble(plans_.checked().program->context());
     std::lock_guard lock(queueMutex_);
     finished_ = true;
     wake_.notify_all();
@@ -314,8 +357,7 @@ void Run::complete(std::vector<Meet *> members) {
                   .count()),
           bytes);
   }
-  for (Device *device : devices)
-    ready(device);
+  ready(devices);
 }
 
 //===--- Reports ----------------------------------------------------------===//

@@ -4,6 +4,8 @@
 #define SHARDTYPE_LIB_INTERP_RUN_H
 
 #include "Device.h"
+#include "Workers.h"
+#include "shardtype/Kernels/Parallel.h"
 #include <condition_variable>
 #include <deque>
 
@@ -25,24 +27,38 @@ struct Waiting {
   int64_t group = -1;
 };
 
-class Run {
+class Run final : public kernels::Helpers {
 public:
-  Run(const Plans &plans, const RunOptions &options);
-  ~Run();
-  RunResult run(std::vector<Tensor> arguments);
+  Run(const Plans &plans, const RunOptions &options, Workers &workers,
+      MemoryPool *memory);
+  ~Run() override;
+  RunResult run(std::vector<Argument> arguments);
   /// What a worker thread does until the run ends.
   void work();
 
   // For devices.
   const Plans &plans() const { return plans_; }
   const RunOptions &options() const { return options_; }
-  void ready(Device *device);
+  void ready(ArrayRef<Device *> devices);
   void trace(const Device &device, VarId var, const Datum &value);
   void note(RunError note);
   void count(unsigned statistic, uint64_t nanoseconds, uint64_t bytes);
   SharedResults shared;
 
+  // For kernels.
+  void forEach(int64_t parts,
+               llvm::function_ref<void(int64_t part)> body) override;
+
 private:
+  /// A kernel that is computed by parts.
+  struct Parts {
+    llvm::function_ref<void(int64_t)> body;
+    int64_t count;
+    std::atomic<int64_t> next{0};
+    unsigned helping = 0; // Workers besides its own.
+    void work();
+  };
+  void help(std::unique_lock<std::mutex> &lock);
   void drive(Device &device);
   void arrive(Device &device, Meet &meeting);
   bool placeOf(Device &device, Meet &meeting, MeetKey &key, unsigned &size);
@@ -66,6 +82,8 @@ private:
   unsigned active_ = 0; // Devices in the queue, or being stepped.
   unsigned idle_ = 0;   // Workers that wait.
   bool finished_ = false;
+  SmallVector<Parts *, 4> parts_; // Some of which nobody has begun.
+  std::condition_variable helped_;
 
   std::mutex meetMutex_;
   std::map<MeetKey, Waiting> meetings_;
@@ -73,8 +91,9 @@ private:
   std::mutex reportMutex_;
   RunResult result_;
   std::vector<RunStatistics::Row> counts_; // By Step::statistic.
-  std::vector<std::thread> threads_;
+  Workers &pool_;
   unsigned workers_;
+  std::atomic<bool> hasHelp_ = false; // Of the pool.
 };
 
 } // namespace shardtype::interp

@@ -1,6 +1,8 @@
 // Blocks.cpp - strided copies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Blocks.h"
+#include "Vector.h"
+#include "shardtype/Kernels/Parallel.h"
 #include "shardtype/Tensor/Element.h"
 #include <cstring>
 
@@ -35,8 +37,13 @@ static void walk(T *to, const T *from, ArrayRef<Loop> outer, Body body) {
   }
 }
 
-template <typename T> static void copyRow(T *to, const T *from, Loop row) {
-  if (row.to == 1 && row.from == 1)
+template <typename T>
+static void copyRow(T *to, const T *from, Loop row, bool streams = false) {
+  if (row.to == 1 && row.from == 1 && streams)
+    kernels::vectors().streamCopy(reinterpret_cast<char *>(to),
+                                  reinterpret_cast<const char *>(from),
+                                  row.size * static_cast<int64_t>(sizeof(T)));
+  else if (row.to == 1 && row.from == 1)
     std::memcpy(to, from, static_cast<size_t>(row.size) * sizeof(T));
   else if (row.to == 1 && row.from == 0)
     std::fill_n(to, row.size, *from);
@@ -49,6 +56,12 @@ template <typename T> static void copyRow(T *to, const T *from, Loop row) {
 /// `to`: tile by tile, so that lines of the cache are used whole.
 template <typename T>
 static void copyPlane(T *to, const T *from, Loop a, Loop b) {
+  if constexpr (sizeof(T) == 4) {
+    if (a.from == 1 && b.to == 1)
+      return kernels::vectors().transpose(
+          reinterpret_cast<uint32_t *>(to), a.to,
+          reinterpret_cast<const uint32_t *>(from), b.from, a.size, b.size);
+  }
   constexpr int64_t tile = 16;
   for (int64_t i = 0; i < a.size; i += tile)
     for (int64_t j = 0; j < b.size; j += tile) {
@@ -60,7 +73,8 @@ static void copyPlane(T *to, const T *from, Loop a, Loop b) {
 }
 
 template <typename T>
-static void copyLoops(T *to, const T *from, MutableArrayRef<Loop> loops) {
+static void copyLoops(T *to, const T *from, MutableArrayRef<Loop> loops,
+                      bool streams) {
   Loop row = loops.back();
   MutableArrayRef<Loop> outer = loops.drop_back();
   Loop *neighbours = llvm::find_if(
@@ -68,7 +82,7 @@ static void copyLoops(T *to, const T *from, MutableArrayRef<Loop> loops) {
   bool isPlane = row.to == 1 && row.from > 1 && neighbours != outer.end();
   if (!isPlane) {
     walk(to, from, outer,
-         [&](T *at, const T *source) { copyRow(at, source, row); });
+         [&](T *at, const T *source) { copyRow(at, source, row, streams); });
     return;
   }
   std::swap(*neighbours, outer.back()); // The order of loops is free.
@@ -96,11 +110,27 @@ void kernels::copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
   }
   if (loops.empty())
     loops.push_back({1, 1, 1});
-  dispatchSize(itemBytes, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    copyLoops<T>(reinterpret_cast<T *>(to), reinterpret_cast<const T *>(from),
-                 loops);
-  });
+  // Large copies are cut along their first loop.
+  constexpr int64_t Grain = 1 << 18;
+  constexpr int64_t Large = 8 << 20, LongRow = 4096; // Of bytes.
+  int64_t rest = itemBytes;
+  for (const Loop &loop : ArrayRef(loops).drop_front())
+    rest *= loop.size;
+  // What is that large is not soon read.
+  bool streams =
+      rest * loops[0].size >= Large && loops.back().size * itemBytes >= LongRow;
+  inRanges(loops[0].size, (Grain + rest - 1) / rest,
+           [&](int64_t begin, int64_t end) {
+             SmallVector<Loop, 6> range(loops);
+             range[0].size = end - begin;
+             dispatchSize(itemBytes, [&](auto tag) {
+               using T = typename decltype(tag)::type;
+               copyLoops<T>(reinterpret_cast<T *>(to) + begin * range[0].to,
+                            reinterpret_cast<const T *>(from) +
+                                begin * range[0].from,
+                            range, streams);
+             });
+           });
 }
 
 /// Bytes from the first element to the one at `starts`.

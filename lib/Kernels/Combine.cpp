@@ -1,11 +1,15 @@
 // Combine.cpp - reductions over the members of a group.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Kernels/Combine.h"
+#include "Vector.h"
+#include "shardtype/Kernels/Parallel.h"
 #include "shardtype/Tensor/Element.h"
 #include <cmath>
 
 using namespace shardtype;
 using kernels::Combine;
+using kernels::Stores;
+using kernels::vectorLoops;
 
 bool kernels::canCombine(Combine how, DType dtype) {
   if (isKey(dtype) || dtype == DType::Float0)
@@ -62,13 +66,12 @@ template <Combine How, bool DropNaN, typename C> C begin(C first) {
 constexpr int64_t ChunkSize = 2048;
 
 template <Combine How, bool DropNaN, typename T>
-void combineAll(ArrayRef<Tensor> members, Tensor &into) {
+void combineRange(ArrayRef<Tensor> members, T *to, int64_t at, int64_t end) {
   using C = ComputeType<T>;
   using Kept = std::conditional_t<roundsOnce<T>, C, T>;
   Kept kept[ChunkSize];
-  T *to = into.fill<T>().data();
-  for (int64_t at = 0; at < into.size(); at += ChunkSize) {
-    int64_t count = std::min(ChunkSize, into.size() - at);
+  for (; at < end; at += ChunkSize) {
+    int64_t count = std::min(ChunkSize, end - at);
     const T *first = members.front().as<T>().data() + at;
     for (int64_t i = 0; i < count; ++i)
       kept[i] =
@@ -82,6 +85,44 @@ void combineAll(ArrayRef<Tensor> members, Tensor &into) {
     for (int64_t i = 0; i < count; ++i)
       to[at + i] = static_cast<T>(kept[i]);
   }
+}
+
+/// Sums of what is added as it is stored: all members at once.
+template <typename T>
+void addRange(ArrayRef<Tensor> members, T *to, int64_t at, int64_t end,
+              Stores stores) {
+  constexpr unsigned Most = 8;
+  bool many = members.size() > Most;
+  for (; at < end; at += ChunkSize) {
+    int64_t count = many ? std::min(ChunkSize, end - at) : end - at;
+    for (size_t first = 0; first < members.size(); first += Most) {
+      SmallVector<const T *, Most> from;
+      for (const Tensor &member : members.slice(first).take_front(
+               std::min<size_t>(Most, members.size() - first)))
+        from.push_back(member.as<T>().data() + at);
+      vectorLoops<T>().addAll(to + at, from.data(), from.size(), first == 0,
+                              many ? Stores::Cached : stores, count);
+    }
+    if (!many)
+      return;
+  }
+}
+
+template <Combine How, bool DropNaN, typename T>
+void combineAll(ArrayRef<Tensor> members, Tensor &into) {
+  constexpr bool isAdded = How == Combine::Sum && std::is_floating_point_v<T>;
+  // Smaller ones are soon read.
+  constexpr uint64_t Large = 8 << 20;
+  [[maybe_unused]] Stores stores =
+      into.bytes() >= Large ? Stores::Streamed : Stores::Cached;
+  T *to = into.fill<T>().data();
+  kernels::inRanges(into.size(), 32 * ChunkSize,
+                    [&](int64_t begin, int64_t end) {
+                      if constexpr (isAdded)
+                        addRange(members, to, begin, end, stores);
+                      else
+                        combineRange<How, DropNaN>(members, to, begin, end);
+                    });
 }
 } // namespace
 

@@ -3,7 +3,8 @@
 #include "VectorLoops.inc"
 
 const VectorSet shardtype::kernels::BaselineVectors = {
-    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16, threefryBlocks};
+    loopsOf<float>(), loopsOf<double>(), fromBF16,      toBF16,
+    streamCopy,       transpose,         threefryBlocks};
 
 const VectorSet &shardtype::kernels::vectors() {
 #if defined(SHARDTYPE_HAVE_AVX2)

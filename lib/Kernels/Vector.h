@@ -14,11 +14,20 @@ namespace shardtype::kernels {
   OP(Abs) OP(Neg) OP(Sqrt) OP(Square) OP(OneMinusSquare)
 #define SHARDTYPE_VECTOR_COMPARE(OP) OP(Eq) OP(Ne) OP(Lt) OP(Le) OP(Gt) OP(Ge)
 
+/// What is written and not soon read need not pass through the caches.
+enum class Stores : uint8_t { Cached, Streamed };
+
 /// Loops over elements of a type; results may be where an operand is.
 template <typename T> struct VectorLoops {
   using Unary = void (*)(T *to, const T *a, int64_t n);
   using Binary = void (*)(T *to, const T *a, const T *b, int64_t n);
   using Compare = void (*)(bool *to, const T *a, const T *b, int64_t n);
+  /// to = from[0] + ... + from[count - 1], or to + from[0] + ..., from left to
+  /// right; `count` is from 1 to 8. A sum that does not begin with `to` begins
+  /// with +0.
+  using AddAll = void (*)(T *to, const T *const *from, unsigned count,
+                          bool begins, Stores stores, int64_t n);
+  AddAll addAll;
 #define OP(Name) Binary bin##Name;
   SHARDTYPE_VECTOR_BINARY(OP)
 #undef OP
@@ -36,6 +45,12 @@ struct VectorSet {
   /// bf16 to and from f32, each rounding once.
   void (*fromBF16)(float *to, const uint16_t *from, int64_t n);
   void (*toBF16)(uint16_t *to, const float *from, int64_t n);
+  /// Copies bytes past the caches.
+  void (*streamCopy)(char *to, const char *from, int64_t bytes);
+  /// to[i * toStride + j] = from[j * fromStride + i] for i below `rows` and j
+  /// below `columns`.
+  void (*transpose)(uint32_t *to, int64_t toStride, const uint32_t *from,
+                    int64_t fromStride, int64_t rows, int64_t columns);
   /// Both words of threefry's blocks {high, low + i} under a key; low + n does
   /// not overflow.
   void (*threefry)(uint32_t *first, uint32_t *second, const uint32_t key[2],

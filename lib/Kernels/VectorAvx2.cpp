@@ -3,4 +3,5 @@
 #include "VectorLoops.inc"
 
 const VectorSet shardtype::kernels::Avx2Vectors = {
-    loopsOf<float>(), loopsOf<double>(), fromBF16, toBF16, threefryBlocks};
+    loopsOf<float>(), loopsOf<double>(), fromBF16,      toBF16,
+    streamCopy,       transpose,         threefryBlocks};

@@ -5,8 +5,12 @@
 using namespace shardtype;
 
 Task shardtype::runBody(EvalContext &cx, JaxprId body) {
-  std::vector<Datum> inputs = cx.takeOperands();
-  std::vector<Datum> outs = co_await cx.run(body, std::move(inputs));
+  std::vector<Datum> inputs;
+  for (unsigned i = 0; i < cx.numOperands(); ++i)
+    inputs.push_back(cx.takeHeld(i));
+  BodyCall call = cx.run(body, std::move(inputs));
+  call.takesBlocks = true;
+  std::vector<Datum> outs = co_await call;
   cx.setResults(std::move(outs));
   co_return success();
 }

@@ -158,6 +158,13 @@ static LogicalResult gatherAll(ArrayRef<Meet *> members) {
     piece.insert(piece.begin() + static_cast<ptrdiff_t>(dim), 1);
   SmallVector<int64_t, 6> whole = piece, starts(piece.size());
   whole[dim] *= static_cast<int64_t>(members.size());
+  // What was cut out of one array need not be copied to be one again.
+  if (llvm::all_of(ArrayRef(whole).take_front(dim),
+                   [](int64_t size) { return size == 1; }))
+    if (Tensor joined = Tensor::joined(operandsOf(members), whole)) {
+      setAll(members, joined);
+      return success();
+    }
   Tensor result = Tensor::uninitialised(like.dtype(), whole);
   for (Meet *member : members) {
     kernels::putBlock(result, starts, member->inputs[0].tensor.reshaped(piece));

@@ -18,7 +18,7 @@ using namespace shardtype;
 namespace {
 /// A spec on the mesh of the region.
 struct BlockSpec {
-  SmallVector<AxisList, 4> dims;
+  BlockLayout layout;
   AxisSet split, unreduced;
   ReductionKind kind = ReductionKind::None;
 };
@@ -30,20 +30,7 @@ public:
       : mesh_(mesh), axes_(axes.list()), count_(mesh.size(axes)) {}
   int64_t count() const { return count_; }
   int64_t coordinate(int64_t device, uint8_t axis) const {
-    for (size_t k = axes_.size(); k-- > 0;) {
-      int64_t size = mesh_.axes[axes_[k]].size;
-      if (axes_[k] == axis)
-        return device % size;
-      device /= size;
-    }
-    return 0;
-  }
-  /// Which block along a dim that these axes split.
-  int64_t block(int64_t device, const AxisList &axes) const {
-    int64_t index = 0;
-    for (uint8_t axis : axes)
-      index = index * mesh_.axes[axis].size + coordinate(device, axis);
-    return index;
+    return coordinateOf(mesh_, axes(), device, axis);
   }
   /// Is it at 0 along all of these?
   bool isFirst(int64_t device, AxisSet axes) const {
@@ -61,7 +48,10 @@ public:
   }
   /// Where it is along these axes, row-major in the order of the mesh.
   int64_t placeAlong(int64_t device, AxisSet axes) const {
-    return block(device, axes.list());
+    int64_t place = 0;
+    for (uint8_t axis : axes.list())
+      place = place * mesh_.axes[axis].size + coordinate(device, axis);
+    return place;
   }
   std::string name(const Context &cx, int64_t device) const {
     std::string text;
@@ -71,6 +61,7 @@ public:
     return text;
   }
   const Mesh &mesh() const { return mesh_; }
+  AxisSet axes() const { return AxisSet::of(axes_); }
 
 private:
   const Mesh &mesh_;
@@ -87,14 +78,17 @@ static AxisSet axesOf(const Mesh &mesh, ArrayRef<StringId> names) {
   return axes;
 }
 
-static BlockSpec specOn(const Mesh &mesh, const PartitionSpec &spec,
-                        unsigned rank) {
+static BlockSpec specOn(const DeviceGrid &grid, MeshId id,
+                        const PartitionSpec &spec, unsigned rank) {
+  const Mesh &mesh = grid.mesh();
   BlockSpec result;
-  result.dims.resize(rank);
+  result.layout.mesh = id;
+  result.layout.axes = grid.axes();
+  result.layout.dims.resize(rank);
   for (auto [dim, entry] : llvm::enumerate(spec.partitions))
     for (StringId name : entry.axes)
       if (std::optional<unsigned> at = mesh.find(name); at && dim < rank) {
-        result.dims[dim].push_back(static_cast<uint8_t>(*at));
+        result.layout.dims[dim].push_back(static_cast<uint8_t>(*at));
         result.split.insert(*at);
       }
   result.unreduced = axesOf(mesh, spec.unreduced);
@@ -102,26 +96,24 @@ static BlockSpec specOn(const Mesh &mesh, const PartitionSpec &spec,
   return result;
 }
 
-/// Where the block of a device is.
-static SmallVector<int64_t, 6> startsOf(const DeviceGrid &grid, int64_t device,
-                                        const BlockSpec &spec,
-                                        ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t, 6> starts;
-  for (auto [axes, size] : llvm::zip_equal(spec.dims, sizes))
-    starts.push_back(grid.block(device, axes) * size);
-  return starts;
-}
-
 //===--- In ---------------------------------------------------------------===//
 
 /// Gives every device its block of one operand. Equal blocks are one array.
-static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
+static void cutUp(const Context &cx, const DeviceGrid &grid,
+                  const BlockSpec &spec, Datum value,
                   std::vector<std::vector<Datum>> &inputs) {
+  AxisSet varying = value.varying | spec.split | spec.unreduced;
+  if (value.blocks && spec.unreduced.empty() &&
+      value.blocks->layout.isSame(cx, spec.layout)) {
+    for (auto [into, block] : llvm::zip_equal(inputs, value.blocks->blocks))
+      into.emplace_back(block, varying);
+    return;
+  }
+  value.assemble(cx);
   SmallVector<int64_t, 6> sizes(value.tensor.shape().begin(),
                                 value.tensor.shape().end());
-  for (auto [axes, size] : llvm::zip_equal(spec.dims, sizes))
+  for (auto [axes, size] : llvm::zip_equal(spec.layout.dims, sizes))
     size /= grid.mesh().size(axes);
-  AxisSet varying = value.varying | spec.split | spec.unreduced;
   std::map<SmallVector<int64_t, 6>, Tensor> blocks;
   Tensor zeros;
   // The parts are over all axes along which the spec has some.
@@ -135,7 +127,8 @@ static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
       const Tensor &part = sums->parts[static_cast<size_t>(
           grid.placeAlong(device, spec.unreduced))];
       into.emplace_back(
-          kernels::viewOf(part, startsOf(grid, device, spec, sizes), sizes),
+          kernels::viewOf(
+              part, spec.layout.startsOf(grid.mesh(), device, sizes), sizes),
           varying);
       continue;
     }
@@ -146,7 +139,8 @@ static void cutUp(const DeviceGrid &grid, const BlockSpec &spec, Datum value,
       into.emplace_back(zeros, varying);
       continue;
     }
-    SmallVector<int64_t, 6> starts = startsOf(grid, device, spec, sizes);
+    SmallVector<int64_t, 6> starts =
+        spec.layout.startsOf(grid.mesh(), device, sizes);
     Tensor &block = blocks[starts];
     if (!block)
       block = kernels::viewOf(value.tensor, starts, sizes);
@@ -235,7 +229,7 @@ static PartialSumsRef sumsOf(EvalContext &cx, const DeviceGrid &grid,
     const Tensor &block = outputs[static_cast<size_t>(device)][result].tensor;
     kernels::putBlock(
         parts[static_cast<size_t>(grid.placeAlong(device, spec.unreduced))],
-        startsOf(grid, device, spec, block.shape()), block);
+        spec.layout.startsOf(grid.mesh(), device, block.shape()), block);
   }
   return makeSums(spec.unreduced, std::move(parts));
 }
@@ -243,21 +237,33 @@ static PartialSumsRef sumsOf(EvalContext &cx, const DeviceGrid &grid,
 static Datum putTogether(EvalContext &cx, const DeviceGrid &grid,
                          const BlockSpec &spec,
                          const std::vector<std::vector<Datum>> &outputs,
-                         unsigned result, AxisSet axes) {
+                         unsigned result) {
   AxisSet varying;
   for (const std::vector<Datum> &device : outputs)
     varying |= device[result].varying;
-  varying = varying - axes;
+  varying = varying - grid.axes();
   AxisSet copies = grid.mesh().allAxes() - spec.split;
   if (spec.split.empty())
     return Datum(combined(cx, grid, spec, 0, outputs, result), varying);
+  if (spec.unreduced.empty()) {
+    auto blocks = std::make_shared<DeviceBlocks>();
+    blocks->layout = spec.layout;
+    for (int64_t device = 0; device < grid.count(); ++device)
+      blocks->blocks.push_back(
+          outputs[static_cast<size_t>(grid.first(device, copies))][result]
+              .tensor);
+    Datum held;
+    held.blocks = std::move(blocks);
+    held.varying = varying;
+    return held;
+  }
   Tensor whole = cx.makeResult(result);
   for (int64_t device = 0; device < grid.count(); ++device) {
     if (!grid.isFirst(device, copies))
       continue;
     Tensor block = combined(cx, grid, spec, device, outputs, result);
-    kernels::putBlock(whole, startsOf(grid, device, spec, block.shape()),
-                      block);
+    kernels::putBlock(
+        whole, spec.layout.startsOf(grid.mesh(), device, block.shape()), block);
   }
   return Datum(std::move(whole), varying);
 }
@@ -290,27 +296,33 @@ Task shardtype::shardMapEval(EvalContext &cx) {
                       " are simulated");
   std::vector<std::vector<Datum>> inputs(static_cast<size_t>(grid.count()));
   for (unsigned i = 0; i < cx.numOperands(); ++i) {
-    Datum value = cx.takeDatum(i);
+    Datum value = cx.takeHeld(i);
     if (value.cell)
       co_return cx.fail("has a Ref as operand, which devices cannot share");
-    BlockSpec spec = specOn(mesh, p.in.list[i], value.tensor.rank());
+    unsigned rank =
+        value.blocks ? value.blocks->layout.dims.size() : value.tensor.rank();
+    BlockSpec spec = specOn(grid, meshId, p.in.list[i], rank);
     if (value.sums && !value.sums->known())
       cx.host().note(cx, "operand " + std::to_string(i) +
                              " is unreduced, and partial sums of '" +
                              value.sums->lost +
                              "' are not kept apart; the first device enters "
                              "with the whole sum");
-    cutUp(grid, spec, std::move(value), inputs);
+    cutUp(cx.context(), grid, spec, std::move(value), inputs);
   }
   std::vector<std::vector<Datum>> outputs =
       co_await cx.fork(p.jaxpr, meshId, axes, std::move(inputs));
+  for (std::vector<Datum> &device : outputs)
+    for (Datum &value : device)
+      value.assemble(cx.context());
   for (unsigned i = 0; i < cx.numResults(); ++i) {
     if (outputs[0][i].cell)
       co_return cx.fail("has a Ref as result, which devices cannot share");
-    BlockSpec spec = specOn(mesh, p.out.list[i], outputs[0][i].tensor.rank());
+    BlockSpec spec =
+        specOn(grid, meshId, p.out.list[i], outputs[0][i].tensor.rank());
     if (!p.checkVma || cx.options().checkCopies)
       compareCopies(cx, grid, spec, outputs, i);
-    Datum whole = putTogether(cx, grid, spec, outputs, i, axes);
+    Datum whole = putTogether(cx, grid, spec, outputs, i);
     whole.sums = sumsOf(cx, grid, spec, outputs, i);
     cx.setDatum(i, std::move(whole));
   }

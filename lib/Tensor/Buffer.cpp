@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Tensor/Buffer.h"
 #include "llvm/Support/ErrorHandling.h"
+#include <algorithm>
 #include <cstdlib>
 #include <new>
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
 
 using namespace shardtype;
 
@@ -22,16 +26,85 @@ void MemoryAccount::add(uint64_t bytes) {
     ;
 }
 
+//===--- Memory -----------------------------------------------------------===//
+
+/// Null: there is none.
+static void *allocateMemory(uint64_t size) {
+  constexpr uint64_t Align = 64, HugePage = uint64_t(1) << 21;
+  bool isHuge = size >= 2 * HugePage;
+  void *memory = std::aligned_alloc(isHuge ? HugePage : Align,
+                                    isHuge ? (size + HugePage - 1) & -HugePage
+                                           : (size + Align - 1) & -Align);
+#ifdef MADV_HUGEPAGE
+  // Each page that is touched first costs a fault; these cost few.
+  if (memory && isHuge)
+    madvise(memory, size & -HugePage, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void MemoryPool::shrink(uint64_t most) {
+  while (!memory_.empty() && used_ + kept_ > most) {
+    auto largest = std::prev(memory_.end());
+    kept_ -= largest->first;
+    std::free(largest->second);
+    memory_.erase(largest);
+  }
+}
+
+void MemoryPool::close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  shrink(0);
+}
+
+uint64_t MemoryPool::kept() const {
+  std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+void *MemoryPool::allocate(uint64_t size, uint64_t &capacity) {
+  constexpr uint64_t Page = 4096;
+  std::lock_guard lock(mutex_);
+  auto found = memory_.lower_bound(size);
+  bool fits = found != memory_.end() && found->first - size <= size / 4;
+  capacity = fits ? found->first : (size + Page - 1) & -Page;
+  used_ += capacity;
+  most_ = std::max(most_, used_);
+  if (!fits) {
+    shrink(most_);
+    return allocateMemory(capacity);
+  }
+  void *memory = found->second;
+  kept_ -= capacity;
+  memory_.erase(found);
+  return memory;
+}
+
+void MemoryPool::free(void *memory, uint64_t capacity) {
+  std::lock_guard lock(mutex_);
+  used_ -= capacity;
+  if (closed_)
+    return std::free(memory);
+  kept_ += capacity;
+  memory_.emplace(capacity, memory);
+}
+
+//===--- Buffers ----------------------------------------------------------===//
+
 Buffer Buffer::allocate(uint64_t bytes) {
-  constexpr uint64_t Align = alignof(Head);
   void *memory = nullptr;
+  uint64_t size = bytes + sizeof(Head), capacity = 0;
+  MemoryPool *pool = currentAccount && size >= MemoryPool::Least
+                         ? currentAccount->pool()
+                         : nullptr;
   if (bytes < UINT64_MAX / 2)
-    memory = std::aligned_alloc(Align, (bytes + sizeof(Head) + Align - 1) /
-                                           Align * Align);
+    memory = pool ? pool->allocate(size, capacity) : allocateMemory(size);
   if (!memory)
     llvm::report_bad_alloc_error("no memory for a tensor");
   Head *head = new (memory) Head;
   head->bytes = bytes;
+  head->capacity = capacity;
   head->account = currentAccount;
   if (head->account) {
     head->account->retain();
@@ -41,10 +114,15 @@ Buffer Buffer::allocate(uint64_t bytes) {
 }
 
 void Buffer::free(Head *head) {
-  if (head->account) {
-    head->account->remove(head->bytes);
-    head->account->release();
-  }
+  MemoryAccount *account = head->account;
+  uint64_t bytes = head->bytes, capacity = head->capacity;
   head->~Head();
-  std::free(head);
+  if (capacity)
+    account->pool()->free(head, capacity);
+  else
+    std::free(head);
+  if (!account)
+    return;
+  account->remove(bytes);
+  account->release();
 }

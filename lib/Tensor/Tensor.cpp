@@ -94,3 +94,18 @@ Tensor Tensor::entry(int64_t i) const {
   assert(rank() > 0 && i >= 0 && i < shape_[0]);
   return part(i * (size_ / shape_[0]), shape().drop_front());
 }
+
+Tensor Tensor::joined(ArrayRef<Tensor> parts, ArrayRef<int64_t> shape) {
+  const Tensor &first = parts.front();
+  uint64_t next = first.offset_;
+  for (const Tensor &part : parts) {
+    if (part.buffer_ != first.buffer_ || part.offset_ != next)
+      return {};
+    next += part.bytes();
+  }
+  Tensor result = first;
+  result.shape_.assign(shape.begin(), shape.end());
+  result.size_ = countElements(shape).value_or(0);
+  assert(result.offset_ + result.bytes() == next && "a joint keeps the bytes");
+  return result;
+}

@@ -3,12 +3,14 @@
 //
 // Programs are run once before they are timed; one that cannot run fails. Rates
 // are of the equations that devices run, or of the bytes that one device sends
-// into a collective. `run.py` times the same on JAX.
+// into a collective. `run.py` times the same on JAX. `--program FILE` times one
+// more program.
 #include "shardtype/Check/Check.h"
 #include "shardtype/Driver/Load.h"
 #include "shardtype/Interp/Interp.h"
 #include "shardtype/Primitives/All.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -28,7 +30,8 @@ struct Ready {
   std::vector<Tensor> arguments;
   std::string error;
 
-  explicit Ready(StringRef text, StringRef name = "bench") {
+  explicit Ready(StringRef text, StringRef name = "bench",
+                 RunOptions options = {}) {
     DiagnosticList diags;
     program = loadProgram(context, text, name, primitives, diags);
     if (!program) {
@@ -36,11 +39,14 @@ struct Ready {
       return;
     }
     checked = check(*program, primitives);
-    interpreter = std::make_unique<Interpreter>(*checked, primitives);
+    interpreter =
+        std::make_unique<Interpreter>(*checked, primitives, std::move(options));
     if (!checked->ok() || !interpreter->errors().empty()) {
       error = "it has errors";
       return;
     }
+  }
+  void makeArguments() {
     for (TypeId id : checked->argumentTypes)
       arguments.push_back(argument(context.type(id)));
   }
@@ -59,6 +65,7 @@ void time(benchmark::State &state, Ready &ready) {
     state.SkipWithError(ready.error.c_str());
     return;
   }
+  ready.makeArguments();
   if (std::optional<RunError> error =
           ready.interpreter->run(ready.arguments).error) {
     state.SkipWithError(error->message.c_str());
@@ -72,8 +79,7 @@ void time(benchmark::State &state, Ready &ready) {
 
 //===--- Programs of the repository ---------------------------------------===//
 
-void runFile(benchmark::State &state, const char *name) {
-  std::string path = std::string(SHARDTYPE_SOURCE_DIR) + "/" + name;
+void runFile(benchmark::State &state, const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
     state.SkipWithError("no such file");
@@ -83,11 +89,15 @@ void runFile(benchmark::State &state, const char *name) {
   time(state, ready);
 }
 BENCHMARK_CAPTURE(runFile, mlp8_value_and_grad,
-                  "spec-examples/golden/json/B65-71.value_and_grad.json")
-    ->UseRealTime();
+                  SHARDTYPE_SOURCE_DIR
+                  "/spec-examples/golden/json/B65-71.value_and_grad.json")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(runFile, transformer_step,
-                  "test/corpus/programs/transformer_step.json")
-    ->UseRealTime();
+                  SHARDTYPE_SOURCE_DIR
+                  "/test/corpus/programs/transformer_step.json")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 //===--- Collectives ------------------------------------------------------===//
 
@@ -107,10 +117,46 @@ std::string region(StringRef body, StringRef out, StringRef spec) {
       .str();
 }
 
+/// The operand is given as a block per device, each in memory of its own, and
+/// results stay as the devices hold them: as arrays of JAX are.
 void collective(benchmark::State &state, const std::string &text) {
-  Ready ready(text);
-  time(state, ready);
+  RunOptions options;
+  options.keepBlocks = true;
+  Ready ready(text, "bench", std::move(options));
+  if (!ready.error.empty()) {
+    state.SkipWithError(ready.error.c_str());
+    return;
+  }
+  Mesh mesh;
+  mesh.axes.push_back(
+      {ready.context.intern(StringRef("i")), Devices, AxisType::Auto});
+  auto held = std::make_shared<DeviceBlocks>();
+  held->layout = {ready.context.intern(mesh), AxisSet::firstN(1), {{0}}};
+  Type block = ready.context.type(ready.checked->argumentTypes[0]);
+  block.shape = {Block};
+  for (int64_t device = 0; device < Devices; ++device)
+    held->blocks.push_back(Ready::argument(block));
+  uint64_t peak = 0, result = 0;
+  auto once = [&] {
+    RunResult ran = ready.interpreter->runHeld({Argument(held)});
+    peak = std::max(peak, ran.statistics.peakBytes);
+    if (!ran.error)
+      result = ran.blocks[0] ? Argument(ran.blocks[0]).bytes()
+                             : ran.results[0].bytes();
+    return ran;
+  };
+  if (std::optional<RunError> error = once().error) {
+    state.SkipWithError(error->message.c_str());
+    return;
+  }
+  for (auto _ : state) {
+    RunResult ran = once();
+    benchmark::DoNotOptimize(ran.results.data());
+  }
   state.SetBytesProcessed(state.iterations() * Block * 4);
+  // The most memory at once, of the operand and the result.
+  state.counters["memory"] = static_cast<double>(peak) /
+                             static_cast<double>(Devices * Block * 4 + result);
 }
 void psum(benchmark::State &state) {
   collective(state, region("d:f32[16777216] = psum[axes=('i',) "
@@ -207,4 +253,21 @@ BENCHMARK(cblas)->Arg(256)->Arg(1024)->UseRealTime();
 
 } // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  for (int i = 1; i < argc; i += 2) {
+    if (i + 1 == argc || StringRef(argv[i]) != "--program") {
+      llvm::errs() << "usage: shardtype_bench_run [--benchmark_...] "
+                      "[--program FILE]...\n";
+      return 2;
+    }
+    std::string path = argv[i + 1];
+    std::string name = "program/" + llvm::sys::path::stem(path).str();
+    benchmark::RegisterBenchmark(
+        name.c_str(), [path](benchmark::State &state) { runFile(state, path); })
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -47,6 +47,8 @@ struct RunOptions {
   /// What devices hold of unreduced arguments, by position; of others what
   /// `sumsOfArgument` says.
   std::map<unsigned, PartialSumsRef> argumentSums;
+  /// Results that a region leaves in blocks are not put together.
+  bool keepBlocks = false;
   /// Called before a device is stepped, by tests that delay some.
   std::function<void()> beforeStep;
   /// Counts the run's buffers, and its arguments while it runs; must outlive
@@ -62,8 +64,23 @@ struct RunStatistics {
   uint64_t nanoseconds = 0, peakBytes = 0;
 };
 
+/// A value for an argument: an array, or the blocks that devices hold of it.
+/// Those are passed on to a region that asks for the same; anything else puts
+/// them together.
+struct Argument {
+  Tensor array;
+  std::shared_ptr<const DeviceBlocks> blocks; // In place of `array`.
+  Argument(Tensor whole) : array(std::move(whole)) {}
+  Argument(std::shared_ptr<const DeviceBlocks> held)
+      : blocks(std::move(held)) {}
+  /// Memory that devices share counts once.
+  uint64_t bytes() const;
+};
+
 struct RunResult {
-  std::vector<Tensor> results;      // Of the program, whole.
+  std::vector<Tensor> results; // Of the program, whole; none: in `blocks`.
+  /// By result; null: it is whole. Only with `RunOptions::keepBlocks`.
+  std::vector<std::shared_ptr<const DeviceBlocks>> blocks;
   std::vector<PartialSumsRef> sums; // Of each result, as Traced::sums.
   std::optional<RunError> error;
   std::vector<RunError> notes;
@@ -88,6 +105,7 @@ public:
   /// Runs it on one value per argument, of the arguments' types. Only if there
   /// are no errors.
   RunResult run(std::vector<Tensor> arguments);
+  RunResult runHeld(std::vector<Argument> arguments);
 
 private:
   struct Impl;

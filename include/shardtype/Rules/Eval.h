@@ -20,6 +20,7 @@
 #define SHARDTYPE_RULES_EVAL_H
 
 #include "shardtype/IR/Program.h"
+#include "shardtype/Rules/DeviceBlocks.h"
 #include "shardtype/Rules/PartialSums.h"
 #include "shardtype/Rules/Primitive.h"
 #include "shardtype/Tensor/Tensor.h"
@@ -43,11 +44,19 @@ struct Datum {
   /// What devices hold of an unreduced value outside of regions; null: nobody
   /// looks (EvalOptions::keepSums).
   PartialSumsRef sums;
+  /// In place of `tensor`: what a region has left in blocks, which nothing has
+  /// asked for whole so far.
+  std::shared_ptr<const DeviceBlocks> blocks;
   /// The Manual axes over which devices may hold different values, found by
   /// what the value was computed from.
   AxisSet varying;
   Datum() = default;
   Datum(Tensor t, AxisSet axes = {}) : tensor(std::move(t)), varying(axes) {}
+  /// Makes it an array, if it is in blocks.
+  void assemble(const Context &cx) {
+    if (blocks)
+      tensor = std::exchange(blocks, nullptr)->whole(cx);
+  }
 };
 
 /// The coroutine of a suspending row.
@@ -105,6 +114,7 @@ public:
   EvalContext &cx;
   JaxprId body;
   AxisSet control;
+  bool takesBlocks = false; // Else outputs are assembled.
   std::vector<Datum> inputs, outputs;
 };
 
@@ -210,20 +220,25 @@ public:
 
   unsigned numOperands() const { return operands_.size(); }
   unsigned numResults() const { return results_.size(); }
-  const Tensor &operand(unsigned i) const { return operands_[i]->tensor; }
+  const Tensor &operand(unsigned i) const { return datum(i).tensor; }
   /// The operand, moved out if this is its last use: then `unique()` says
   /// whether its memory may be written. Once per operand.
   Tensor take(unsigned i) {
     if (isLastUse(i)) // No `?:`, which would copy.
-      return std::move(operands_[i]->tensor);
+      return std::move(whole(i).tensor);
     return operand(i);
   }
   Datum takeDatum(unsigned i) {
+    whole(i);
+    return takeHeld(i);
+  }
+  /// Likewise, in blocks if it is held so.
+  Datum takeHeld(unsigned i) {
     if (isLastUse(i))
       return std::move(*operands_[i]);
     return *operands_[i];
   }
-  const Datum &datum(unsigned i) const { return *operands_[i]; }
+  const Datum &datum(unsigned i) const { return whole(i); }
   /// All operands from `begin`, each as `takeDatum` gives it.
   std::vector<Datum> takeOperands(unsigned begin = 0);
   const Type &operandType(unsigned i) const {
@@ -276,6 +291,11 @@ public:
 
 private:
   bool isLastUse(unsigned i) const { return i < 64 && lastUses_ >> i & 1; }
+  Datum &whole(unsigned i) const {
+    Datum &value = *operands_[i];
+    value.assemble(context());
+    return value;
+  }
 
   const Equation *equation_;
   EvalHost *host_;

@@ -85,6 +85,9 @@ public:
   Tensor part(int64_t first, ArrayRef<int64_t> shape) const;
   /// Entry `i` of the first dim; shares the memory.
   Tensor entry(int64_t i) const;
+  /// Arrays of one dtype that follow each other in one memory, as one array of
+  /// this shape; nothing if they do not.
+  static Tensor joined(ArrayRef<Tensor> parts, ArrayRef<int64_t> shape);
   /// Do two arrays share one memory (and place in it)?
   bool sameMemory(const Tensor &other) const {
     return buffer_ == other.buffer_ && offset_ == other.offset_;
