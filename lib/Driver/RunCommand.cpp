@@ -5,11 +5,14 @@
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Interp/Interp.h"
 #include "shardtype/Kernels/Blocks.h"
+#include "shardtype/Kernels/Prepare.h"
 #include "shardtype/Report/Picture.h"
 #include "shardtype/Tensor/Compare.h"
 #include "shardtype/Tensor/Npz.h"
 #include "shardtype/Tensor/NumPyText.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
+#include <thread>
 
 using namespace shardtype;
 
@@ -274,6 +277,9 @@ int shardtype::runCommand(const Options &options, Streams streams) {
     streams.err << "shardtype run: takes one program\n";
     return 2;
   }
+  // Beside reading the program: most have products.
+  std::thread loading = kernels::loadBlas();
+  auto join = llvm::make_scope_exit([&] { loading.join(); });
   Jobs jobs(options, streams);
   if (!jobs.prepare())
     return 2;

@@ -107,10 +107,20 @@ RunResult Run::run(std::vector<Argument> arguments) {
 
 //===--- Workers ----------------------------------------------------------===//
 
+/// A moment of doing nothing.
+static void doNothing() {
+#if defined(__SSE2__)
+  _mm_pause();
+#endif
+}
+
 void Run::ready(ArrayRef<Device *> devices) {
+  if (devices.empty())
+    return;
   std::lock_guard lock(queueMutex_);
   queue_.insert(queue_.end(), devices.begin(), devices.end());
   active_ += devices.size();
+  calls_.fetch_add(1, std::memory_order_relaxed);
   if (idle_ > 0)
     devices.size() == 1 ? wake_.notify_one() : wake_.notify_all();
 }
@@ -139,6 +149,7 @@ void Run::forEach(int64_t count, llvm::function_ref<void(int64_t part)> body) {
   {
     std::lock_guard lock(queueMutex_);
     parts_.push_back(&parts);
+    calls_.fetch_add(1, std::memory_order_relaxed);
     if (idle_ > 0)
       wake_.notify_all();
   }
@@ -148,16 +159,41 @@ void Run::forEach(int64_t count, llvm::function_ref<void(int64_t part)> body) {
   helped_.wait(lock, [&] { return parts.helping == 0; });
 }
 
+/// Under the lock of the queue.
+void Run::end() {
+  finished_ = true;
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  wake_.notify_all();
+}
+
+/// Waits until there is something to do, or the run has ended: first awake,
+/// since most waits are shorter than it takes to be woken.
+void Run::await(std::unique_lock<std::mutex> &lock) {
+  auto isCalled = [&] {
+    return finished_ || !parts_.empty() || !queue_.empty();
+  };
+  if (workers_ > 1 && !isCalled()) {
+    uint32_t calls = calls_.load(std::memory_order_relaxed);
+    lock.unlock();
+    constexpr unsigned Turns = 400; // Some 20 microseconds.
+    for (unsigned turn = 0;
+         turn < Turns && calls_.load(std::memory_order_relaxed) == calls;
+         ++turn)
+      doNothing();
+    lock.lock();
+  }
+  ++idle_;
+  wake_.wait(lock, isCalled);
+  --idle_;
+}
+
 void Run::work() {
   MemoryAccount::Scope scope(account_);
   Helpers::Scope helpers(this);
   DenormalMode mode(options_.eval.flushDenormals);
   std::unique_lock lock(queueMutex_);
   while (true) {
-    ++idle_;
-    wake_.wait(lock,
-               [&] { return finished_ || !parts_.empty() || !queue_.empty(); });
-    --idle_;
+    await(lock);
     if (finished_)
       return;
     if (!parts_.empty()) {
@@ -171,10 +207,8 @@ void Run::work() {
       options_.beforeStep();
     drive(*device);
     lock.lock();
-    if (--active_ == 0) {
-      finished_ = true;
-      wake_.notify_all();
-    }
+    if (--active_ == 0)
+      end();
   }
 }
 
@@ -209,8 +243,7 @@ void Run::fail(RunError error) {
       result_.error = std::move(error);
   }
   std::lock_guard lock(queueMutex_);
-  finished_ = true;
-  wake_.notify_all();
+  end();
 }
 
 //===--- Forks ------------------------------------------------------------===//
@@ -269,8 +302,7 @@ void Run::finish(Device &device) {
       for (Datum &value : device.results)
         value.assemble(plans_.checked().program->context());
     std::lock_guard lock(queueMutex_);
-    finished_ = true;
-    wake_.notify_all();
+    end();
     return;
   }
   parent->forked->outputs[device.number] = std::move(device.results);

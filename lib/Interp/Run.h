@@ -59,6 +59,8 @@ private:
     void work();
   };
   void help(std::unique_lock<std::mutex> &lock);
+  void await(std::unique_lock<std::mutex> &lock);
+  void end();
   void drive(Device &device);
   void arrive(Device &device, Meet &meeting);
   bool placeOf(Device &device, Meet &meeting, MeetKey &key, unsigned &size);
@@ -79,8 +81,9 @@ private:
   std::mutex queueMutex_;
   std::condition_variable wake_;
   std::deque<Device *> queue_;
-  unsigned active_ = 0; // Devices in the queue, or being stepped.
-  unsigned idle_ = 0;   // Workers that wait.
+  unsigned active_ = 0;            // Devices in the queue, or being stepped.
+  unsigned idle_ = 0;              // Workers that wait.
+  std::atomic<uint32_t> calls_{0}; // Changes when there is something to do.
   bool finished_ = false;
   SmallVector<Parts *, 4> parts_; // Some of which nobody has begun.
   std::condition_variable helped_;

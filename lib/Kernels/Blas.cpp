@@ -1,6 +1,7 @@
 // Blas.cpp - BLAS and LAPACK, loaded when they are first needed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Blas.h"
+#include "shardtype/Kernels/Prepare.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdlib>
 #include <dlfcn.h>
@@ -11,6 +12,9 @@ using namespace shardtype;
 /// OpenBLAS goes by the model of the processor, and takes one that it does not
 /// know for one of twenty years ago (30 times slower). Features decide.
 static void chooseCore() {
+  // Builds with threads of their own would compete with the devices', and
+  // begin them as they are loaded.
+  setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/1);
 #if defined(__x86_64__)
   const char *core = nullptr;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -23,6 +27,12 @@ static void chooseCore() {
 #endif
 }
 
+/// Once.
+static void chooseEnvironment() {
+  static const bool chosen = (chooseCore(), true);
+  (void)chosen;
+}
+
 namespace {
 struct Library {
   void *handle = nullptr;
@@ -32,13 +42,12 @@ struct Library {
 } // namespace
 
 Library::Library() {
-  chooseCore();
+  chooseEnvironment();
   for (const char *name : {"libopenblas.so.0", "libopenblas.so"})
     if (!handle)
       handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   if (!handle)
     return;
-  // Builds with threads of their own would compete with the devices'.
   using SetThreads = void(int);
   if (void *set = dlsym(handle, "openblas_set_num_threads"))
     reinterpret_cast<SetThreads *>(set)(1);
@@ -58,6 +67,11 @@ static const Library &library() {
 void *kernels::blasSymbol(const char *name) {
   void *handle = library().handle;
   return handle ? dlsym(handle, name) : nullptr;
+}
+
+std::thread kernels::loadBlas() {
+  chooseEnvironment(); // Which is not for threads to change.
+  return std::thread([] { library(); });
 }
 
 std::unique_lock<std::mutex> kernels::blasTurn() {

@@ -35,10 +35,19 @@ static void *allocateMemory(uint64_t size) {
   void *memory = std::aligned_alloc(isHuge ? HugePage : Align,
                                     isHuge ? (size + HugePage - 1) & -HugePage
                                            : (size + Align - 1) & -Align);
+  // Each page that is touched first costs a fault: large pages cost few, and
+  // small ones are had all at once.
 #ifdef MADV_HUGEPAGE
-  // Each page that is touched first costs a fault; these cost few.
   if (memory && isHuge)
     madvise(memory, size & -HugePage, MADV_HUGEPAGE);
+#endif
+#ifdef MADV_POPULATE_WRITE
+  constexpr uint64_t Page = 4096;
+  if (memory && !isHuge && size >= 32 * Page) {
+    uint64_t begin = (reinterpret_cast<uint64_t>(memory) + Page - 1) & -Page,
+             end = (reinterpret_cast<uint64_t>(memory) + size) & -Page;
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
+  }
 #endif
   return memory;
 }

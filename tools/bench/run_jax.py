@@ -38,7 +38,7 @@ def devices(kind: AxisType = AxisType.Explicit) -> Any:
     return jax.make_mesh((8,), ("batch",), axis_types=(kind,))
 
 
-#===--- The network -------------------------------------------------------===#
+# --- The network
 
 
 def loss(weights: Any, x: Any, y: Any) -> Any:
@@ -76,7 +76,7 @@ def step_of_network() -> tuple[Any, Any]:
     return jax.jit(jax.value_and_grad(mapped)), arguments
 
 
-#===--- The transformer ---------------------------------------------------===#
+# --- The transformer
 
 
 def transformer() -> tuple[Any, Any]:
@@ -103,7 +103,7 @@ def step_of_transformer() -> tuple[Any, Any]:
     return jax.jit(step), jax.device_put(filled(shapes))
 
 
-#===--- Parts -------------------------------------------------------------===#
+# --- Parts
 
 
 def export(folder: pathlib.Path) -> dict[str, list[float]]:
