@@ -123,6 +123,7 @@ CheckedProgram shardtype::check(const Program &program,
   if (meshes.fromRecording()) {
     reportRefusedRegions(program, out.diagnostics, findings);
     reportUnbound(program, out.diagnostics, findings);
+    reportPassedChecks(program, out.diagnostics, findings);
   }
   if (meshes.fromRecording())
     collectInSpecs(out);

@@ -172,6 +172,47 @@ void shardtype::reportRefusedRegions(const Program &program,
   }
 }
 
+/// The kind of finding that says what a note of a passed check is about.
+static std::optional<diag::Code> codeOfNote(StringRef kind) {
+  if (kind == "carry")
+    return diag::CarryMismatch;
+  if (kind == "branch")
+    return diag::BranchMismatch;
+  if (kind == "result")
+    return diag::OutputVaries;
+  return std::nullopt;
+}
+
+void shardtype::reportPassedChecks(const Program &program,
+                                   const DiagnosticList &diagnostics,
+                                   Findings &findings) {
+  const Context &cx = program.context();
+  std::set<std::pair<uint32_t, std::string>> seen;
+  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
+  for (const auto &[i, value] : llvm::enumerate(notes)) {
+    const json::Object *note = value.getAsObject();
+    std::optional<diag::Code> code =
+        note ? codeOfNote(note->getString("kind").value_or("")) : std::nullopt;
+    if (!code)
+      continue;
+    StackId stack = stackOf(program, *note);
+    const Frame *own = ownFrame(program, stack);
+    bool found = llvm::any_of(diagnostics.all(), [&](const Diagnostic &d) {
+      const Frame *frame = ownFrame(program, d.stack);
+      return d.code == *code && // Also where a choice has mended it.
+             (!own || (frame && frame->line == own->line &&
+                       cx.str(frame->file) == cx.str(own->file)));
+    });
+    std::string why = note->getString("why").value_or("").str();
+    if (found || !seen.insert({stack.raw(), why}).second)
+      continue;
+    Diagnostic d = refusal(why);
+    d.stack = stack;
+    d.path = "context/record/notes/" + std::to_string(i);
+    findings.add(std::move(d));
+  }
+}
+
 void shardtype::reportUnbound(const Program &program,
                               const DiagnosticList &diagnostics,
                               Findings &findings) {
@@ -199,8 +240,11 @@ namespace {
 /// Looks at every equation as it was typed in the end.
 class InSpecs {
 public:
-  explicit InSpecs(CheckedProgram &out)
-      : out_(out), program_(*out.program), cx_(program_.context()) {}
+  /// `takesOpen`: what nothing decides counts as whole.
+  InSpecs(CheckedProgram &out, bool takesOpen)
+      : out_(out), program_(*out.program), cx_(program_.context()),
+        takesOpen_(takesOpen) {}
+  bool progress() const { return progress_; }
   void instance(InstanceId id);
 
 private:
@@ -211,6 +255,7 @@ private:
   CheckedProgram &out_;
   const Program &program_;
   Context &cx_;
+  bool takesOpen_, progress_ = false;
   llvm::DenseSet<InstanceId> seen_;
 };
 } // namespace
@@ -229,7 +274,7 @@ std::string InSpecs::spec(const Instance &instance, EqnId id, unsigned operand,
   } else {
     uint32_t at = atom.var().raw() - program_.jaxpr(instance.jaxpr).firstVar;
     type = instance.types[at];
-    if (instance.isOpen(at))
+    if (instance.isOpen(at) && !takesOpen_)
       return "";
   }
   if (!type.valid())
@@ -269,6 +314,7 @@ void InSpecs::region(const Instance &instance, EqnId id,
              derived));
     known &= !specs.back().empty();
   }
+  progress_ |= known && !infer->getBoolean("given").value_or(false);
   auto [it, isNew] = out_.inSpecs.try_emplace(*number, specs);
   if (!known || (!isNew && it->second != specs))
     it->second.clear();
@@ -303,8 +349,23 @@ static bool hasInferred(const Program &program) {
 }
 
 void shardtype::collectInSpecs(CheckedProgram &out) {
-  if (out.entryInstance.valid() && hasInferred(*out.program))
-    InSpecs(out).instance(out.entryInstance);
+  if (!out.entryInstance.valid() || !hasInferred(*out.program))
+    return;
+  InSpecs found(out, false);
+  found.instance(out.entryInstance);
+  bool waits = llvm::any_of(out.diagnostics.all(), [&](const Diagnostic &d) {
+    if (d.code != diag::RegionUnchecked || !d.eqn.valid())
+      return d.level == Level::Error; // What is open may be so for an error.
+    std::optional<json::Object> derived =
+        derivedOf(*out.program, out.program->eqn(d.eqn));
+    const json::Object *infer = derived ? derived->getObject("infer") : nullptr;
+    return infer && infer->getBoolean("given").value_or(false);
+  });
+  if (found.progress() || waits)
+    return;
+  // No other region decides what is open still, so it is whole.
+  out.inSpecs.clear();
+  InSpecs(out, true).instance(out.entryInstance);
 }
 
 std::vector<DiagNote> shardtype::unmarkedDerivatives(const Program &program) {

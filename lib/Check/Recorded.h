@@ -15,6 +15,10 @@ void reportDropped(const Program &program, Meshes &meshes, Findings &findings);
 void reportRefusedRegions(const Program &program,
                           const DiagnosticList &diagnostics,
                           Findings &findings);
+/// Reports carries, branches and results that JAX refuses, where nothing in the
+/// recording says it any more (structure/record.7).
+void reportPassedChecks(const Program &program,
+                        const DiagnosticList &diagnostics, Findings &findings);
 /// Reports that JAX refuses an axis name outside of regions, where the recorder
 /// saw it and no equation says it (structure/record.6).
 void reportUnbound(const Program &program, const DiagnosticList &diagnostics,

@@ -3,7 +3,8 @@
 """JAX ends a trace at a carry, a branch or a result that varies over other axes than
 it should (spec 02 sections 7.5 and 8), and at a constraint on a Manual axis. The checker finds these by itself, each with
 its types and what to write, if the program is recorded as it stands. So these checks
-are passed while recording, as far as types differ in nothing else.
+are passed while recording, as far as types differ in nothing else. A note says so:
+a transformation such as vmap may write a branch or a loop in another way.
 
 What this release does otherwise is not replaced; then such a body is recorded
 without its check (docs/spec/export.md, E18).
@@ -16,7 +17,7 @@ from typing import Any
 
 from shardtype.derived import scan_counts
 from shardtype.hooks import context_mesh, source
-from shardtype.recording import Recorder, tag_of
+from shardtype.recording import Recorder, tag_of, whole_message
 from shardtype.replace import Replacements
 
 _MISMATCH = "mismatched varying manual axes"
@@ -30,9 +31,9 @@ def install(recorder: Recorder, patches: Replacements) -> None:
     pjit = source("pjit")
     for owner, name, make in (
         (pjit, "check_shardings_are_auto", _constraints),
-        (module, "_check_mats", _results),
-        (loops, "_check_carry_type", _carries),
-        (branches, "_check_branch_outputs", _branches),
+        (module, "_check_mats", lambda original: _results(original, recorder)),
+        (loops, "_check_carry_type", lambda original: _carries(original, recorder)),
+        (branches, "_check_branch_outputs", lambda original: _branches(original, recorder)),
         (getattr(loops, "scan_p", None), "abstract_eval", _scan_types),
         (getattr(loops, "while_p", None), "abstract_eval", _while_types),
         (getattr(branches, "cond_p", None), "abstract_eval", _cond_types),
@@ -55,12 +56,17 @@ def _constraints(original: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def _results(original: Callable[..., Any]) -> Callable[..., Any]:
+def _results(original: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """Results that vary over axes which out_specs do not name."""
 
     def check(mesh: Any, *rest: Any) -> None:
-        if tag_of(mesh) is None:
+        try:
             original(mesh, *rest)
+        except Exception:  # A class of JAX's own, whose words come later.
+            if tag_of(mesh) is None:
+                raise
+            why = "ValueError: a result varies over axes that its out_specs do not name"
+            recorder.note_refused("result", why)
 
     return check
 
@@ -92,18 +98,30 @@ def _with_state_of(aval: Any, other: Any) -> Any:
     return aval.update(manual_axis_type=other.manual_axis_type)
 
 
-def _carries(original: Callable[..., Any]) -> Callable[..., Any]:
+def _carries(original: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """Carries that vary otherwise behind the body of a loop than before it."""
+
     def check(name: Any, body: Any, before: Any, after: Any, *rest: Any) -> None:
-        if rest or not _alike(before, after):
+        try:
             original(name, body, before, after, *rest)
+        except TypeError as e:
+            if rest or not _alike(before, after):
+                raise
+            recorder.note_refused("carry", whole_message(e))
 
     return check
 
 
-def _branches(original: Callable[..., Any]) -> Callable[..., Any]:
+def _branches(original: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """Results that vary otherwise in one branch than in another."""
+
     def check(*args: Any) -> None:
-        if len(args) != 7 or not _alike(*args[-2:]):
+        try:
             original(*args)
+        except TypeError as e:
+            if len(args) != 7 or not _alike(*args[-2:]):
+                raise
+            recorder.note_refused("branch", whole_message(e))
 
     return check
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from shardtype import batching, compat, hooks, lenient, markers, regions
 from shardtype.errors import ExportError
-from shardtype.recording import NewAxes, Note, Recorder, Unmarked
+from shardtype.recording import NewAxes, Note, Recorder, Unmarked, whole_message
 from shardtype.replace import Replacements
 from shardtype.sources import is_users
 
@@ -79,7 +79,7 @@ def record(
     out, recorder, error = _traced(run, first)
     if error is None and recorder.bound:
         said = recorder.errors[0]  # Not every use of an axis is an equation.
-        recorder.notes.append(Note("unbound", "", _whole(said), place=place_of(said)))
+        recorder.notes.append(Note("unbound", "", whole_message(said), place=place_of(said)))
     if error is None:
         if not recorder.unchecked or not recorder.marked or _fails_without_markers(run, recorder):
             return out, recorder
@@ -128,7 +128,7 @@ def _traced(
                 if recorder.failed is None or recorder.failed[0] in recorder.unchecked:
                     return None, recorder, next(iter(recorder.errors), e)
                 key, error = recorder.failed
-                said = {**recorder.unchecked, key: _whole(error)}
+                said = {**recorder.unchecked, key: whole_message(error)}
                 recorder = recorder.again(unchecked=said, errors=[*recorder.errors, error])
                 continue
         recorder = recorder.extended()
@@ -146,13 +146,6 @@ def place_of(error: Exception) -> tuple[str, int] | None:
     return place
 
 
-def _whole(error: Exception) -> str:
-    """What JAX says of a region, without where to read more."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    kept = [line for line in lines if line and not line.startswith("See http")]
-    return f"{type(error).__name__}: " + "\n".join(kept)
-
-
 def _once_more(
     run: Callable[[], Any], first: Recorder, error: Exception
 ) -> tuple[Any, Recorder]:
@@ -162,7 +155,7 @@ def _once_more(
     if first.vma and first.sizes_read:
         out, recorder = _try(run, first.again(vma=False, unchecked={}))
         if out is not None and (not first.marked or _fails_without_markers(run, first)):
-            recorder.notes.append(Note("vma", "shard_map", _whole(error)))
+            recorder.notes.append(Note("vma", "shard_map", whole_message(error)))
             return out, recorder
     if first.markers and first.marked:
         out, recorder = _try(run, first.again(markers=False, unchecked={}))

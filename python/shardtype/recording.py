@@ -69,12 +69,20 @@ class NewAxes(BaseException):
 class Note:
     """Something that the file cannot say in another place (spec 08 section 3)."""
 
-    kind: str  # "dropped", "mesh", "infer", "vma" or "unbound".
+    kind: str  # "dropped", "mesh", "infer", "vma", "unbound",
+    # or what JAX would have stopped at: "carry", "branch", "result".
     api: str
     why: str
     spec: str | None = None
     traceback: Any = None
     place: tuple[str, int] | None = None  # Instead of a traceback: file, line.
+
+
+def whole_message(error: Exception) -> str:
+    """All that JAX says, but where to read more."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not line.startswith("See http")]
+    return f"{type(error).__name__}: " + "\n".join(kept)
 
 
 @dataclass
@@ -185,6 +193,10 @@ class Recorder:
             self._notes_of[key] = len(self.notes)
             self.note("vma", "shard_map", self.unchecked[key])
         return self._notes_of[key]
+
+    def note_refused(self, kind: str, why: str) -> None:
+        """Remember what JAX would have stopped at here."""
+        self.note(kind, "", why)
 
     def unsettled(self) -> bool:
         """Whether some shard_map's body was traced with whole operands."""

@@ -76,7 +76,14 @@ def swap(x, y):
     return lax.scan(lambda c, _: ((c[1], c[0]), None), (x, y), None, length=2)[0]
 
 
+def branch(a):
+    return lax.cond(a.sum() > 0, lambda: a, lambda: jnp.zeros(a.shape))
+
+
 INFERRED = {
+    "nothing decides": lambda x: mapped(lambda a: a + 1, P())(
+        mapped(lambda a: jnp.ones(a.shape), P(), in_specs=P(), axis_names={"X"})(x)
+    ),
     "varies": lambda x: mapped(lambda a: a * 2, P())(x),
     "elementwise": lambda x: mapped(lambda a: a * 2, P("X"))(x),
     "part of the block": lambda x: mapped(lambda a: a[:1], P("X"))(x),
@@ -156,6 +163,7 @@ UNDER_VMAP = {
             in_specs=P("Y"),
         )
     )(x),
+    "branches": lambda x: jax.vmap(mapped(branch, P("Y"), in_specs=P("Y")))(x),
     "nested": lambda x: jax.vmap(
         mapped(
             mapped(lambda r: r * 2, P(), in_specs=P(), axis_names={"X"}),
@@ -181,9 +189,6 @@ def carry(a):
 def until(a):
     return lax.while_loop(lambda c: c[0] < 9.0, lambda c: c + a.sum(), jnp.zeros(1))
 
-
-def branch(a):
-    return lax.cond(a.sum() > 0, lambda: a, lambda: jnp.zeros(a.shape))
 
 
 def constant(a):

@@ -124,6 +124,19 @@ def summed_outside(x):
     return lax.psum(x, "data") * lax.axis_size("data")
 
 
+@program(f32(8, 4))
+def branches_under_vmap(x):
+    """vmap writes the branches, which JAX refuses, as a selection, which it does not."""
+
+    def body(a):
+        return lax.cond(a.sum() > 0, lambda: a, lambda: jnp.zeros(a.shape))
+
+    def row(a):
+        return jax.shard_map(body, in_specs=P("model"), out_specs=P("model"))(a)
+
+    return jax.vmap(row)(x)
+
+
 @program(f32(4, 8), f32(16, 4))
 def curvature(w, x):
     """One product, which the derivatives of derivatives write again."""
