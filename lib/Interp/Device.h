@@ -73,6 +73,8 @@ public:
   const Step *current() const;
   const BodyFrame &top() const { return *frames_.back(); }
   bool running() const { return !frames_.empty(); }
+  /// From the outermost body on.
+  ArrayRef<std::unique_ptr<BodyFrame>> frames() const { return frames_; }
   /// `x=0,y=1`; empty outside of regions.
   std::string name() const;
   /// ` (trip 2)`, from 1; of loops in loops ` (trips 2, 1)`, the outer first.

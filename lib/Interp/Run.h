@@ -69,8 +69,6 @@ private:
   void finish(Device &device);
   void fail(RunError error);
   void reportDeadlock();
-  void describe(const Waiting &waiting, std::vector<std::string> &notes) const;
-  Device *deviceAt(Device &like, const Waiting &waiting, unsigned place) const;
 
   const Plans &plans_;
   const RunOptions &options_;

@@ -346,7 +346,8 @@ TEST_CASE("a branch that is not taken by all is a deadlock") {
   std::string notes = noteText(error);
   INFO(notes);
   CHECK(StringRef(notes).contains("i=1,j=0 waits for 1 of 2 devices"));
-  CHECK(StringRef(notes).contains("i=0,j=0 never came: it has ended"));
+  CHECK(StringRef(notes).contains("i=0,j=0 never came: it has ended; it went "
+                                  "another way at 'cond' at"));
 }
 
 TEST_CASE("collectives in another order are a deadlock") {
@@ -369,6 +370,7 @@ TEST_CASE("collectives in another order are a deadlock") {
   std::string notes = noteText(error);
   INFO(notes);
   CHECK(StringRef(notes).contains("never came: it is at 'psum'"));
+  CHECK(StringRef(notes).contains("; it went another way at 'cond' at"));
 }
 
 TEST_CASE("trips that not all devices make are a deadlock") {
@@ -390,7 +392,29 @@ TEST_CASE("trips that not all devices make are a deadlock") {
   std::string notes = noteText(error);
   INFO(notes);
   CHECK(StringRef(notes).contains("i=0,j=0 (trip 2) waits for 1 of 2 devices"));
-  CHECK(StringRef(notes).contains("i=1,j=0 never came: it has ended"));
+  CHECK(StringRef(notes).contains("i=1,j=0 never came: it has ended; it went "
+                                  "another way at 'while' at"));
+}
+
+TEST_CASE("members of groups are named") {
+  RunError error = failureOf(onSix(R"(c:f32[2]. let
+          k:i32[] = axis_index[axis_name=i]
+          d:f32[2] = cond[
+            branches=(
+              { lambda ; p:f32[2]. let in (p,) }
+              { lambda ; p:f32[2]. let
+                  r:f32[2] = psum[axes=('i', 'j') axis_index_groups=((0, 4), (1, 5), (2, 3))] p
+                in (r,) }
+            )
+          ] k c
+        in (d,))",
+                                   "f32[12]", "f32[12]", "P(('i', 'j'))"));
+  std::string notes = noteText(error);
+  INFO(notes);
+  // Of 2 times 3 devices; those with i=1 are 3, 4 and 5.
+  CHECK(StringRef(notes).contains("i=1,j=1 waits for 1 of 2 devices"));
+  CHECK(StringRef(notes).contains("i=0,j=0 never came: it has ended"));
+  CHECK(StringRef(notes).contains("i=0,j=1 never came: it has ended"));
 }
 
 static LogicalResult sameType(TypingContext &cx) {
