@@ -10,7 +10,8 @@ using namespace shardtype;
 namespace {
 /// One verb: its options and what runs it.
 struct Verb {
-  CLI::App *app;
+  const char *name, *help;
+  void (*addOptions)(CLI::App &, Options &);
   int (*run)(const Options &, Streams);
 };
 } // namespace
@@ -239,6 +240,10 @@ static void addArrays(CLI::App &run, Options &o) {
 }
 
 static void addRun(CLI::App &run, Options &o) {
+  addInputs(run, o);
+  addTyping(run, o);
+  addReporting(run, o);
+  addColor(run, o);
   addArrays(run, o);
   run.add_option("-o,--output", o.output, "Write the results, by path")
       ->check(given("-o FILE.npz"))
@@ -279,15 +284,7 @@ static void addRun(CLI::App &run, Options &o) {
                "Run a program whose errors are about shardings");
 }
 
-static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
-  std::vector<Verb> verbs;
-  auto verb = [&](const char *name, const char *help,
-                  int (*run)(const Options &, Streams)) -> CLI::App & {
-    CLI::App *sub = app.add_subcommand(name, help);
-    verbs.push_back({sub, run});
-    return *sub;
-  };
-  CLI::App &check = verb("check", "Is a program well typed?", checkCommand);
+static void addCheck(CLI::App &check, Options &o) {
   addInputs(check, o);
   addTyping(check, o);
   addReporting(check, o);
@@ -301,25 +298,26 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   check.add_option("-o,--output", o.output, "File that --fix-all writes")
       ->check(given("-o FILE"))
       ->option_text("FILE");
+}
 
-  CLI::App &fix = verb("fix", "What would I have to write?", fixCommand);
+static void addFix(CLI::App &fix, Options &o) {
   addInputs(fix, o);
   addTyping(fix, o);
   addReporting(fix, o);
   fix.add_flag("--write", o.write,
                "Make the edits in the source files; without it, show them");
+}
 
-  CLI::App &types =
-      verb("types", "What is the type of every value?", typesCommand);
+static void addTypes(CLI::App &types, Options &o) {
   addInputs(types, o);
   addTyping(types, o);
   addReporting(types, o);
   addFormat(types, o, {"text", "json"});
   addColor(types, o);
   types.add_flag("--source", o.source, "Add the lines of source");
+}
 
-  CLI::App &cost =
-      verb("cost", "What does a program communicate?", costCommand);
+static void addCost(CLI::App &cost, Options &o) {
   addInputs(cost, o);
   addTyping(cost, o);
   addReporting(cost, o,
@@ -327,15 +325,9 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
                "that is listed");
   addFormat(cost, o, {"text", "json"});
   addColor(cost, o);
+}
 
-  CLI::App &run = verb("run", "What does a program compute?", runCommand);
-  addInputs(run, o);
-  addTyping(run, o);
-  addReporting(run, o);
-  addColor(run, o);
-  addRun(run, o);
-
-  CLI::App &show = verb("show", "Where does an array live?", showCommand);
+static void addShow(CLI::App &show, Options &o) {
   show.add_option("what", o.value,
                   "A type such as 'f32[8@X,4@Y]', or PROGRAM:VALUE")
       ->option_text("TYPE|PROGRAM:VALUE");
@@ -343,9 +335,9 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
   addFormat(show, o, {"text", "json"});
   show.add_flag("--ascii", o.ascii, "Draw without box characters");
   addArrays(show, o);
+}
 
-  CLI::App &convert =
-      verb("convert", "Write a program in the other format", convertCommand);
+static void addConvert(CLI::App &convert, Options &o) {
   addInputs(convert, o);
   convert.add_option("--to", o.to, "json or text")
       ->transform(oneOf({"json", "text"}))
@@ -355,18 +347,30 @@ static std::vector<Verb> addVerbs(CLI::App &app, Options &o) {
       ->check(given("-o FILE"))
       ->option_text("FILE");
   convert.add_flag("--source", o.source, "Add the lines of source to text");
+}
 
-  CLI::App &explain =
-      verb("explain", "What does an error mean?", explainCommand);
+static void addExplain(CLI::App &explain, Options &o) {
   explain.add_option("code", o.code, "A code, as in error[CODE]; none: list")
       ->check(given("a code as in error[CODE]"))
       ->option_text("[CODE]");
-
-  CLI::App &primitives =
-      verb("primitives", "Which primitives are known?", primitivesCommand);
-  primitives.add_flag("--markdown", o.markdown, "As docs/primitives.md");
-  return verbs;
 }
+
+static void addPrimitives(CLI::App &primitives, Options &o) {
+  primitives.add_flag("--markdown", o.markdown, "As docs/primitives.md");
+}
+
+static constexpr Verb Verbs[] = {
+    {"check", "Is a program well typed?", addCheck, checkCommand},
+    {"fix", "What would I have to write?", addFix, fixCommand},
+    {"types", "What is the type of every value?", addTypes, typesCommand},
+    {"cost", "What does a program communicate?", addCost, costCommand},
+    {"run", "What does a program compute?", addRun, runCommand},
+    {"show", "Where does an array live?", addShow, showCommand},
+    {"convert", "Write a program in the other format", addConvert,
+     convertCommand},
+    {"explain", "What does an error mean?", addExplain, explainCommand},
+    {"primitives", "Which primitives are known?", addPrimitives,
+     primitivesCommand}};
 
 //===--- Complaints -------------------------------------------------------===//
 
@@ -379,12 +383,10 @@ static int complain(Streams streams, const CLI::App *verb,
 }
 
 /// The first word is a verb, or asks for help.
-static bool isUsableStart(ArrayRef<std::string> args,
-                          const std::vector<Verb> &verbs,
-                          std::string &complaint) {
+static bool isUsableStart(ArrayRef<std::string> args, std::string &complaint) {
   std::vector<std::string> names;
-  for (const Verb &verb : verbs)
-    names.push_back(verb.app->get_name());
+  for (const Verb &verb : Verbs)
+    names.push_back(verb.name);
   std::string list = "; verbs are " + listed(names, "and");
   if (args.empty()) {
     complaint = "a verb is missing" + list;
@@ -434,19 +436,24 @@ static int run(ArrayRef<std::string> args, Streams streams) {
                "shardtype"};
   app.set_version_flag("--version", "shardtype 0.1.0");
   app.require_subcommand(1);
-  std::vector<Verb> verbs = addVerbs(app, options);
+  // Options take longer to make than small programs to check: only those of
+  // verbs that are named.
+  for (const Verb &verb : Verbs) {
+    CLI::App *sub = app.add_subcommand(verb.name, verb.help);
+    if (llvm::is_contained(args, verb.name))
+      verb.addOptions(*sub, options);
+    sub->allow_extras();
+  }
   app.footer("'shardtype VERB --help' lists the options of a verb.\n"
              "Exit codes: 0 nothing found, 1 errors in a program, 2 unusable "
              "options or input.");
   std::string complaint;
-  if (!isUsableStart(args, verbs, complaint))
+  if (!isUsableStart(args, complaint))
     return complain(streams, nullptr, complaint);
-  for (const Verb &verb : verbs)
-    verb.app->allow_extras();
-  auto named = llvm::find_if(verbs, [&](const Verb &verb) {
-    return verb.app->get_name() == args.front();
-  });
-  const CLI::App *verb = named == verbs.end() ? nullptr : named->app;
+  const Verb *named = llvm::find_if(
+      Verbs, [&](const Verb &verb) { return verb.name == args.front(); });
+  const CLI::App *verb =
+      named == std::end(Verbs) ? nullptr : app.get_subcommand(named->name);
   // CLI11 takes arguments last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
