@@ -81,6 +81,11 @@ class MarkedAxes(frozenset[Any]):
 
     marks = Marks()
 
+    def __sub__(self, other: Any) -> Any:
+        """Without the axes that are Manual already, as releases before 0.12 have it."""
+        rest = super().__sub__(other)
+        return rest if rest is NotImplemented else MarkedAxes(rest).with_marks(self.marks)
+
     def with_marks(self, marks: Marks) -> MarkedAxes:
         """The same axes with other marks."""
         out = MarkedAxes(self)
