@@ -1,6 +1,7 @@
 // Multiply.cpp - one product of two matrices, by BLAS where that pays.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Blas.h"
+#include "ShortSums.h"
 #include "shardtype/Kernels/Dot.h"
 #include <cblas.h>
 #include <complex>
@@ -125,7 +126,7 @@ void kernels::multiply(const MatrixRef<T> &a, const MatrixRef<T> &b, T *c) {
   constexpr int64_t Few = 128;
   int64_t m = a.rows, n = b.columns, k = a.columns;
   bool few = std::max({m, n, k}) <= Few && m * n * k <= Few;
-  if (few || !multiplyByBlas(a, b, c))
+  if (few || (!multiplyShort(a, b, c) && !multiplyByBlas(a, b, c)))
     multiplyPlainly(a, b, c);
 }
 

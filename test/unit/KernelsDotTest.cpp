@@ -4,6 +4,7 @@
 #include "shardtype/Kernels/Dot.h"
 #include "llvm/ADT/Sequence.h"
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <random>
 
 using namespace shardtype;
@@ -177,6 +178,45 @@ static std::vector<float> plainConv(const Tensor &lhs, const Tensor &rhs,
     out.push_back(sum);
   });
   return out;
+}
+
+/// A product of f32 whose dims are (rows or k) and (k or columns).
+static Tensor product(const Tensor &a, const Tensor &b, int64_t aContract,
+                      int64_t bContract) {
+  Dims aDims = {aContract}, bDims = {bContract};
+  return kernels::dotGeneral(a, b, {aDims, bDims, {}, {}}, DType::F32);
+}
+
+TEST_CASE("short sums are added in order, whichever operand is first") {
+  std::mt19937 engine(3);
+  std::normal_distribution<float> normal;
+  auto array = [&](int64_t first, int64_t second) {
+    Tensor x = Tensor::uninitialised(DType::F32, {first, second});
+    for (float &value : x.fill<float>())
+      value = normal(engine);
+    return x;
+  };
+  for (int64_t k = 1; kernels::sumsInOrder(k); ++k)
+    for (int64_t m : {1, 2, 7, 40})
+      for (int64_t n : {1, 3, 8, 45})
+        for (int64_t layout = 0; layout < 4; ++layout) {
+          int64_t i = layout & 1, j = layout >> 1; // The dims that are summed.
+          Tensor a = i ? array(m, k) : array(k, m);
+          Tensor b = j ? array(n, k) : array(k, n);
+          Tensor c = product(a, b, i, j), turned = product(b, a, j, i);
+          unsigned wrong = 0;
+          each({m, n}, [&](ArrayRef<int64_t> index) {
+            int64_t x = index[0], y = index[1];
+            float sum = 0;
+            for (int64_t t = 0; t < k; ++t)
+              sum = std::fma(i ? at(a, {x, t}) : at(a, {t, x}),
+                             j ? at(b, {y, t}) : at(b, {t, y}), sum);
+            wrong += at(c, {x, y}) != at(turned, {y, x});
+            // The smallest are not fused.
+            wrong += m * n * k > 128 && at(c, {x, y}) != sum;
+          });
+          CHECK(wrong == 0);
+        }
 }
 
 TEST_CASE("convolutions are those of plain loops") {

@@ -20,6 +20,11 @@ struct DotNumbers {
 Tensor dotGeneral(const Tensor &lhs, const Tensor &rhs,
                   const DotNumbers &numbers, DType result);
 
+/// Are sums of f32 of so many terms made in one order, whichever operand comes
+/// first? Then the product with its operands exchanged is the transpose, bit
+/// for bit.
+bool sumsInOrder(int64_t terms);
+
 /// ragged_dot_general: `ragged` is the dim of the lhs that groups divide,
 /// `group` the dim of the rhs that has an entry for each (none unless `ragged`
 /// is neither contracting nor batch). `groupSizes` are integers, (g) or with
