@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Plan.h"
 #include "Constants.h"
+#include "Products.h"
 #include "Sums.h"
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Rules/NoBodies.h"
@@ -38,6 +39,9 @@ private:
   static constexpr uint32_t Never = 0, AtEnd = ~0u;
   uint32_t local(VarId var) const { return var.raw() - jaxpr_.firstVar; }
   void findUses();
+  void findProducts();
+  void exchange(Step &step, uint32_t product);
+  VarId resultOf(uint32_t number, unsigned i) const;
   bool isDead(const Eqn &eqn) const;
   Place define(VarId var);
   void release(uint32_t slot) { free_.push_back(slot); }
@@ -63,7 +67,11 @@ private:
   /// By local variable: one more than the last equation that uses it.
   std::vector<uint32_t> lastUse_;
   std::vector<Place> places_;
-  std::vector<bool> dead_; // By equation.
+  std::vector<uint32_t> uses_; // By local variable; outs count twice.
+  std::vector<bool> dead_;     // By equation: nothing runs it.
+  /// By product: the equation that transposes it, and what they are as one.
+  llvm::DenseMap<uint32_t, std::pair<uint32_t, std::shared_ptr<const void>>>
+      transposed_;
   SmallVector<uint32_t, 16> free_;
 };
 } // namespace shardtype::interp
@@ -85,20 +93,78 @@ bool PlanBuilder::isDead(const Eqn &eqn) const {
 
 void PlanBuilder::findUses() {
   lastUse_.assign(jaxpr_.numVars, Never);
+  uses_.assign(jaxpr_.numVars, 0);
   dead_.assign(jaxpr_.numEqns, false);
   for (Atom out : jaxpr_.outs)
-    if (!out.isLiteral())
+    if (!out.isLiteral()) {
       lastUse_[local(out.var())] = AtEnd;
+      uses_[local(out.var())] += 2;
+    }
   for (uint32_t i = jaxpr_.numEqns; i-- > 0;) {
     const Eqn &eqn = program_.eqn(jaxpr_.eqn(i));
     dead_[i] = isDead(eqn);
     if (dead_[i])
       continue;
     for (Atom atom : program_.operandsOf(eqn))
-      if (!atom.isLiteral())
+      if (!atom.isLiteral()) {
         lastUse_[local(atom.var())] =
             std::max(lastUse_[local(atom.var())], i + 1);
+        ++uses_[local(atom.var())];
+      }
   }
+}
+
+/// Products of which nothing but a transpose is used.
+void PlanBuilder::findProducts() {
+  if (!plans_.options_.traced.empty())
+    return;
+  std::vector<uint32_t> product(jaxpr_.numVars, Never); // Its number + 1.
+  for (uint32_t i = 0; i < jaxpr_.numEqns; ++i) {
+    const Eqn &eqn = program_.eqn(jaxpr_.eqn(i));
+    if (dead_[i] || eqn.numResults != 1)
+      continue;
+    VarId result = program_.result(eqn, 0);
+    if (program_.name(eqn) == "dot_general" && uses_[local(result)] == 1)
+      product[local(result)] = i + 1;
+    if (program_.name(eqn) != "transpose")
+      continue;
+    Atom from = program_.operandsOf(eqn)[0];
+    uint32_t at = from.isLiteral() ? Never : product[local(from.var())];
+    if (at == Never)
+      continue;
+    const Eqn &dot = program_.eqn(jaxpr_.eqn(at - 1));
+    SmallVector<TypeId, 4> types;
+    for (Atom atom : program_.operandsOf(dot))
+      types.push_back(checked_.type(plan_.instance, atom));
+    types.push_back(checked_.type(plan_.instance, from));
+    if (llvm::any_of(types, [&](TypeId t) { return isPartial(cx_, t); }))
+      continue;
+    if (auto params = exchangedProduct(program_, dot, eqn, types)) {
+      transposed_[at - 1] = {i, std::move(params)};
+      dead_[i] = true;
+    }
+  }
+}
+
+/// What an equation's step makes.
+VarId PlanBuilder::resultOf(uint32_t number, unsigned i) const {
+  if (auto at = transposed_.find(number); at != transposed_.end())
+    number = at->second.first;
+  return program_.result(program_.eqn(jaxpr_.eqn(number)), i);
+}
+
+/// Makes the step of a product that of its transpose.
+void PlanBuilder::exchange(Step &step, uint32_t product) {
+  auto at = transposed_.find(product);
+  if (at == transposed_.end() || !step.equation.primitive)
+    return;
+  if (!plans_.exchanged_) {
+    plans_.exchanged_.emplace(*step.equation.primitive);
+    plans_.exchanged_->eval = evalExchanged;
+  }
+  step.equation.primitive = &*plans_.exchanged_;
+  step.params = at->second.second;
+  step.equation.params = step.params.get();
 }
 
 Place PlanBuilder::define(VarId var) {
@@ -293,9 +359,10 @@ void PlanBuilder::addStep(EqnId id) {
   step.hasSums = takesSums || llvm::any_of(step.equation.resultTypes, partial);
   plans_.readsSums |=
       takesSums && program_.param(eqn.params, "newly_manual_axes").valid();
+  exchange(step, now - 1);
   // Results first: they must not take the slots of operands.
   for (unsigned i = 0; i < eqn.numResults; ++i) {
-    VarId var = program_.result(eqn, i);
+    VarId var = resultOf(now - 1, i);
     step.results.push_back(define(var));
     if (llvm::is_contained(plans_.options_.traced, var))
       step.traced.push_back(var);
@@ -326,6 +393,7 @@ void PlanBuilder::addStep(EqnId id) {
 
 void PlanBuilder::build() {
   findUses();
+  findProducts();
   places_.resize(jaxpr_.numVars);
   // Types are referred to by the steps.
   size_t types = 0;

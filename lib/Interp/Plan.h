@@ -87,6 +87,7 @@ private:
   std::map<int64_t, Tensor> arrays_;         // That were decoded.
   std::map<uint32_t, Tensor> literals_;
   std::map<std::string, unsigned> missing_; // Index in errors.
+  std::optional<Primitive> exchanged_;      // dot_general, by evalExchanged.
   const Plan *entry_ = nullptr;
 };
 

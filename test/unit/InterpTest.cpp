@@ -175,6 +175,45 @@ TEST_CASE("the last use of a value may have its memory") {
   CHECK(uniques == std::vector<bool>({true, false, true, true, false}));
 }
 
+TEST_CASE("a product that is only transposed is the transpose of it") {
+  auto text = [](const std::string &outs) {
+    return R"({ lambda ; a:f32[4,8] b:f32[4,9] c:f32[2,3,5] d:f32[2,5,4]. let
+    e:f32[8,9] = dot_general[
+      dimension_numbers=(([0], [0]), ([], []))
+      preferred_element_type=float32
+    ] a b
+    f:f32[9,8] = transpose[permutation=(1, 0)] e
+    g:f32[2,3,4] = dot_general[
+      dimension_numbers=(([2], [1]), ([0], [0]))
+      preferred_element_type=float32
+    ] c d
+    h:f32[2,4,3] = transpose[permutation=(0, 2, 1)] g
+    i:f32[2,3,4] = dot_general[
+      dimension_numbers=(([2], [1]), ([0], [0]))
+      preferred_element_type=float32
+    ] c d
+    j:f32[3,4,2] = transpose[permutation=(1, 2, 0)] i
+    k:f32[3,4,2] = add j j
+  in (f, h, k)" +
+           outs + ") }";
+  };
+  std::vector<Tensor> arguments = {
+      counting(DType::F32, {4, 8}, 1), counting(DType::F32, {4, 9}, 3),
+      counting(DType::F32, {2, 3, 5}, 2), counting(DType::F32, {2, 5, 4}, 1)};
+  for (Tensor &argument : arguments)
+    for (float &value : argument.fill<float>())
+      value = 1 / value; // So that the order of sums shows.
+  Running together(text("")), apart(text(", e, g, i"));
+  std::vector<Tensor> one = together.values(arguments),
+                      all = apart.values(arguments);
+  for (size_t i = 0; i < one.size(); ++i)
+    CHECK(floats(one[i]) == floats(all[i]));
+  for (int64_t row = 0; row < 8; ++row)
+    for (int64_t column = 0; column < 9; ++column)
+      CHECK(floats(one[0])[column * 8 + row] ==
+            floats(all[3])[row * 9 + column]);
+}
+
 TEST_CASE("what has no kernel is named before anything runs") {
   Running program(R"({ lambda ; a:f32[4]. let
     b:f32[4] = take_it a
