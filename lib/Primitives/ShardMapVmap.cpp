@@ -102,16 +102,29 @@ static LogicalResult leaveToVmap(TypingContext &cx, Region &region,
   return success();
 }
 
+/// shard_map/vmap.4
+static LogicalResult checkMapped(TypingContext &cx, const Region &region,
+                                 const json::Object &derived) {
+  AxisSet isExplicit =
+      cx.context().mesh(region.outer).axesOf(AxisType::Explicit);
+  if (!derived.getBoolean("unmapped").value_or(false) ||
+      !region.axes.intersects(isExplicit))
+    return success();
+  return cx.error(diag::RegionUnchecked,
+                  "a vmap around it maps none of its operands, and a recording "
+                  "does not know which axes that vmap takes away from it");
+}
+
 LogicalResult shardtype::leaveToVmaps(TypingContext &cx, Region &region,
                                       const json::Object &derived) {
-  const json::Array *list = derived.getArray("vmap");
-  if (!list)
-    return success();
   bool allAxes = derived.getBoolean("all_axes").value_or(false);
-  for (const json::Value &value : *list)
-    if (const json::Object *object = value.getAsObject())
-      if (failed(leaveToVmap(cx, region, readVmap(*object), allAxes)))
-        return failure();
+  if (const json::Array *list = derived.getArray("vmap"))
+    for (const json::Value &value : *list)
+      if (const json::Object *object = value.getAsObject())
+        if (failed(leaveToVmap(cx, region, readVmap(*object), allAxes)))
+          return failure();
+  if (failed(checkMapped(cx, region, derived)))
+    return failure();
   if (region.mapped.empty())
     return success();
   Context &types = cx.context();

@@ -55,6 +55,8 @@ def _recorded_shard_map(eqn: Any, values: ValueEncoder, recorder: Recorder) -> J
         ]
         if marks.all_axes:
             out["all_axes"] = True
+    if marks.is_unmapped():
+        out["unmapped"] = True
     if marks.unchecked is not None:
         out["vma"] = "off"
         if marks.unchecked >= 0:

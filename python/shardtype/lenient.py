@@ -191,10 +191,11 @@ def _joined(aval: Any, other: Any) -> Any:
     if not isinstance(aval, core.ShapedArray):
         return aval
     mine, theirs = aval.manual_axis_type, other.manual_axis_type
-    state = mine.update(
-        varying=mine.varying | theirs.varying,
-        unreduced=mine.unreduced - theirs.varying,
-        reduced=mine.reduced - theirs.varying,
-        unreduced_kind=mine.unreduced_kind if mine.unreduced - theirs.varying else None,
-    )
-    return aval.update(manual_axis_type=state)
+    fields = {
+        "varying": mine.varying | theirs.varying,
+        "unreduced": mine.unreduced - theirs.varying,
+        "reduced": mine.reduced - theirs.varying,
+    }
+    if fields["unreduced"] and hasattr(mine, "unreduced_kind"):  # Not in 0.10.
+        fields["unreduced_kind"] = mine.unreduced_kind
+    return aval.update(manual_axis_type=type(mine)(**fields))

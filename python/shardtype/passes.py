@@ -30,6 +30,15 @@ def settled(
     `judge` is the checker's report on a program. In mode `auto` a program that cannot
     be settled so is exported in mode `native`, with a note.
     """
+    exported = _settled(export, judge, mode)
+    if mode == "auto" and _has_spmd_names(exported) and judge(exported).get("ok"):
+        _ask_of_spmd_names(export)
+    return exported
+
+
+def _settled(
+    export: Export, judge: Callable[[Exported], JsonObject], mode: str
+) -> Exported:
     try:
         exported = export(mode, {})
         report: JsonObject = {}
@@ -70,6 +79,24 @@ def _judged_by_jax(export: Export, error: Exception) -> Exported:
         raise error from None
 
 
+def _has_spmd_names(exported: Exported) -> bool:
+    """Whether a vmap names an axis, which may not be right beside sharded operands."""
+    record = exported.data.get("context", {}).get("record") or {}
+    return any(note["kind"] == "spmd" for note in record.get("notes", ()))
+
+
+def _ask_of_spmd_names(export: Export) -> None:
+    """Raise `Rejected` where JAX refuses a vmap's spmd_axis_name for these shardings.
+    What else it refuses is the checker's to find."""
+    try:
+        export("native", {})
+    except Rejected as e:
+        if "spmd_axis_name" in str(e):
+            raise
+    except Exception:
+        return
+
+
 def _native(export: Export, why: str) -> Exported:
     out = export("native", {})
     out.notes.append(f"exported in mode native: {why}")
@@ -77,10 +104,11 @@ def _native(export: Export, why: str) -> Exported:
 
 
 def _regions(exported: Exported) -> int:
-    """How many regions are recorded for in_specs that the program does not write: they
-    come from types, or from the spmd_axis_name of a vmap."""
+    """How many regions are recorded for what types decide: in_specs that the program
+    does not write, the spmd_axis_name of a vmap, the axes that a vmap takes away."""
     return sum(
-        "infer" in (derived := e.get("derived", {}))
+        "unmapped" in (derived := e.get("derived", {}))
+        or "infer" in derived
         or any(vmap["spmd"] for vmap in derived.get("vmap", ()))
         for jaxpr in exported.data["jaxprs"]
         for e in jaxpr["eqns"]

@@ -58,6 +58,10 @@ def unsupported() -> str | None:
     return _verdicts[version]
 
 
+# What JAX says of primitives without a rule, whatever their operands are.
+_NO_DERIVATIVE = re.compile(
+    r"(Differentiation|Transpose) rule .*not implemented|Reverse-mode differentiation does not"
+)
 _verdicts: dict[str, str | None] = {}
 
 
@@ -99,7 +103,10 @@ def _bound_axes(recorder: Recorder) -> contextlib.AbstractContextManager[Any]:
     extend = getattr(hooks.source("core"), "extend_axis_env_nd", None)
     if not recorder.bound or extend is None:
         return contextlib.nullcontext()
-    return extend([(name, size) for name, (size, _) in recorder.axes.items()])
+    bound: contextlib.AbstractContextManager[Any] = extend(
+        [(name, size) for name, (size, _) in recorder.axes.items()]
+    )
+    return bound
 
 
 def _traced(
@@ -185,9 +192,13 @@ def _try(run: Callable[[], Any], recorder: Recorder) -> tuple[Any, Recorder]:
 
 
 def without_markers(run: Callable[[], Any], recorder: Recorder) -> Any:
-    """The jaxpr of the same program with its derivatives traced by JAX."""
-    out, _ = _try(run, recorder.again(markers=False, numbers=dict(recorder.numbers)))
-    return None if out is None else out.jaxpr
+    """The jaxpr of the same program with its derivatives traced by JAX, None if it has
+    none. Raises what JAX says of an operation that has no derivative at all."""
+    plain = recorder.again(markers=False, numbers=dict(recorder.numbers))
+    out, _, error = _traced(run, plain)
+    if error is not None and _NO_DERIVATIVE.match(str(error)):
+        raise error
+    return None if error is not None else out.jaxpr
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ class NewAxes(BaseException):
 class Note:
     """Something that the file cannot say in another place (spec 08 section 3)."""
 
-    kind: str  # "dropped", "mesh", "infer", "vma", "unbound",
+    kind: str  # "dropped", "mesh", "infer", "vma", "unbound", "spmd",
     # or what JAX would have stopped at: "carry", "branch", "result".
     api: str
     why: str

@@ -37,7 +37,8 @@ class Marks:
     without its check of varying axes (-1: there is none); `all_axes`: it names none,
     so it takes what vmap leaves. `levels` are the vmaps around it, innermost first:
     for each operand the dim that the vmap added, in today's count of dims, and the
-    vmap's spmd_axis_name. `size` is the number of operands that these are for, the
+    vmap's spmd_axis_name. `around` is how many vmaps that map something the call stands
+    in, whether they map an operand of it or not. `size` is the number of operands that these are for, the
     last ones of the equation: what a body captures comes in front. `leaves` are the
     first of them that is an argument of the call, and how many are.
     """
@@ -47,8 +48,14 @@ class Marks:
     unchecked: int | None = None
     all_axes: bool = False
     levels: tuple[tuple[Dims, tuple[Any, ...]], ...] = ()
+    around: int = 0
     size: int | None = None
     leaves: tuple[int, int] | None = None
+
+    def is_unmapped(self) -> bool:
+        """Whether a vmap around it maps none of its operands, so that nobody knows
+        which axes JAX takes away from it."""
+        return self.around > sum(any(d is not None for d in dims) for dims, _ in self.levels)
 
     def aligned(self, size: int) -> Marks:
         """The same for `size` operands, of which the first ones are new."""
@@ -109,6 +116,7 @@ def install(recorder: Recorder, patches: Replacements) -> None:
     hooks.shard_aval = core.shard_aval_handlers[core.ShapedArray]
     patches.item(core.shard_aval_handlers, core.ShapedArray, hooks.shard_shaped_array)
     _watch_traces(hooks, patches)
+    _watch_spmd_names(hooks, patches)
     patches.at_end(hooks.restore_closures)
     patches.at_end(hooks.stop)
 
@@ -127,6 +135,24 @@ def _watch_traces(hooks: _Hooks, patches: Replacements) -> None:
         original = getattr(trace, "process_shard_map", None)
         if original is not None:
             patches.attribute(trace, "process_shard_map", _method(hook, original))
+
+
+def _watch_spmd_names(hooks: _Hooks, patches: Replacements) -> None:
+    """Note each vmap with an spmd_axis_name: JAX compares it with the axes that the
+    mapped dim is sharded over, which no recording knows."""
+    api = source("api")
+    original = getattr(api, "_mapped_axis_spec", None)
+    if original is None:
+        return
+
+    def mapped_axis_spec(args: Any, in_axes: Any) -> Any:
+        given = sys._getframe(1).f_locals.get("spmd_axis_name")
+        if hooks.active and given and context_mesh() is not None:
+            words = ", ".join(map(repr, given))
+            hooks.recorder.note("spmd", "jax.vmap", f"its spmd_axis_name is {words}")
+        return original(args, in_axes)
+
+    patches.attribute(api, "_mapped_axis_spec", mapped_axis_spec)
 
 
 def _method(hook: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,7 +203,7 @@ class _Hooks:
         recorder = self.recorder
         key = recorder.place_of_region(_users_place())
         axes = _axes_of(kw)
-        marks = Marks(all_axes=not axes)
+        marks = Marks(all_axes=not axes, around=_vmaps_around(sys._getframe(1)))
         if kw["in_specs"] is source("shard_map").Infer:
             f, marks = self._without_in_specs(f, kw, args, key, marks)
         checks = kw["check_vma"] and not (marks.number is not None and not marks.given)
@@ -265,8 +291,8 @@ class _Hooks:
                 "a shard_map without in_specs was built before the export:"
                 " build it inside the exported function, or give in_specs"
             )
-        marks = Marks(all_axes=all_axes)
         frame = sys._getframe(2)
+        marks = Marks(all_axes=all_axes, around=_vmaps_around(frame.f_back))
         if not {"mesh", "axis_names"} <= set(frame.f_code.co_freevars):
             return marks
         values = {n: frame.f_locals[n] for n in ("mesh", "axis_names")}
@@ -384,6 +410,28 @@ def set_variables(frame: FrameType, values: dict[str, Any]) -> None:
 
             # Each access of f_locals reads the frame again: one at a time.
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+
+def _vmaps_around(frame: FrameType | None) -> int:
+    """How many vmaps that map something the body or the program around a frame is in.
+    Those of jacfwd and jacrev map what they make, which is not sharded."""
+    count = 0
+    while frame is not None:
+        code = frame.f_code
+        ours = code.co_filename.startswith(compat.jax_dirs())
+        if ours and code.co_name == "wrapped" and code.co_filename.endswith("shard_map.py"):
+            break  # In the body of another one, which is under these vmaps itself.
+        if ours and code.co_name == "vmap_f" and not _is_of_jacobian(frame):
+            count += any(d is not None for d in frame.f_locals.get("in_axes_flat", ()))
+        frame = frame.f_back
+    return count
+
+
+def _is_of_jacobian(vmap: FrameType) -> bool:
+    caller = vmap.f_back
+    while caller is not None and caller.f_code.co_filename.endswith("traceback_util.py"):
+        caller = caller.f_back
+    return caller is not None and caller.f_code.co_name == "jacfun"
 
 
 def _users_place() -> tuple[str, int, int]:

@@ -145,3 +145,13 @@ def curvature(w, x):
         return jnp.sum(jnp.tanh(x @ v))
 
     return jax.hessian(loss)(w)
+
+
+@program(f32(4, 8), f32(8))
+def unmapped_under_vmap(x, y):
+    """A region under vmap that is given nothing of what the vmap maps."""
+
+    def double(a):
+        return jax.shard_map(lambda b: b * 2, in_specs=P("data"), out_specs=P("data"))(a)
+
+    return jax.vmap(lambda r: r + double(y))(x)
