@@ -225,14 +225,16 @@ static void addArrays(CLI::App &run, Options &o) {
                  "Arrays of arguments, by path or as arr_0, arr_1, ...")
       ->check(given("--inputs FILE.npz"))
       ->option_text("FILE.npz");
-  run.add_option("--random", o.random,
-                 "Make the arrays that are not given: normal floats, small "
-                 "integers")
-      ->transform(number(0, UINT64_MAX))
-      ->option_text("SEED");
+  CLI::Option *random =
+      run.add_option("--random", o.random,
+                     "Make the arrays that are not given: normal floats, small "
+                     "integers")
+          ->transform(number(0, UINT64_MAX))
+          ->option_text("SEED");
   run.add_option("--fill", o.fill, "Fill the arrays that are not given")
       ->check(given("--fill 1"))
-      ->option_text("VALUE");
+      ->option_text("VALUE")
+      ->excludes(random);
   run.add_flag("--flush-denormals", o.flushDenormals,
                "Count denormal floats as zero, as JAX does on CPU");
   run.add_flag("--jax-numbers", o.jaxNumbers,
@@ -251,15 +253,18 @@ static void addRun(CLI::App &run, Options &o) {
   run.add_flag("--print", o.print,
                "Print the results; the default if nothing else is asked for");
   run.add_flag("--devices", o.devices, "Print each device's block of them");
-  run.add_option("--expect", o.expect, "Compare the results with these")
-      ->check(given("--expect FILE.npz"))
-      ->option_text("FILE.npz");
+  CLI::Option *expect =
+      run.add_option("--expect", o.expect, "Compare the results with these")
+          ->check(given("--expect FILE.npz"))
+          ->option_text("FILE.npz");
   run.add_option("--rtol", o.rtol, "Relative tolerance (by dtype)")
       ->check(tolerance())
-      ->option_text("R");
+      ->option_text("R")
+      ->needs(expect);
   run.add_option("--atol", o.atol, "Absolute tolerance (by dtype)")
       ->check(tolerance())
-      ->option_text("A");
+      ->option_text("A")
+      ->needs(expect);
   run.add_flag("--check", o.checkRun,
                "Compare all copies that must be equal; a difference is an "
                "error");
@@ -479,6 +484,8 @@ int shardtype::runCommandLine(ArrayRef<std::string> args, raw_ostream &out,
   int code = 2;
   try {
     code = run(args, {out, err});
+  } catch (const std::bad_alloc &) {
+    err << "shardtype: out of memory\n";
   } catch (const std::exception &error) {
     err << "shardtype: internal error: " << error.what() << '\n';
   }

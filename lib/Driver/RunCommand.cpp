@@ -10,6 +10,7 @@
 #include "shardtype/Tensor/Compare.h"
 #include "shardtype/Tensor/Npz.h"
 #include "shardtype/Tensor/NumPyText.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
 #include <thread>
@@ -79,16 +80,26 @@ private:
 } // namespace
 
 bool Runner::findTraced(RunOptions &run) {
+  llvm::DenseSet<uint32_t> results;
+  for (const Eqn &eqn : job_.program->eqns)
+    for (unsigned i = 0; i < eqn.numResults; ++i)
+      results.insert(job_.program->result(eqn, i).raw());
   VarNames names(*job_.program);
   std::vector<std::string> known;
   for (const std::string &asked : options_.trace) {
-    bool found = false;
+    bool found = false, computed = false;
     for (uint32_t i = 0; i < job_.program->vars.size(); ++i) {
       std::string name = names.name(VarId(i));
       found |= name == asked;
-      if (name == asked)
+      if (name == asked) {
         run.traced.push_back(VarId(i));
+        computed |= results.contains(i);
+      }
       known.push_back(std::move(name));
+    }
+    if (found && !computed) {
+      usage("--trace " + asked + ": no equation computes it");
+      return false;
     }
     if (!found) {
       err_ << "shardtype run: --trace: there is no value "
@@ -243,6 +254,13 @@ int Runner::run() {
   run.workers = options_.workers;
   if (!findTraced(run))
     return 2;
+  constexpr int64_t MostDevices = 1 << 16;
+  for (TypeId type : checked.resultTypes)
+    if (options_.devices && type.valid() && cx_.type(type).isArray() &&
+        cx_.meshOrEmpty(cx_.type(type).sharding.mesh).numDevices() >
+            MostDevices)
+      return usage("--devices prints blocks of up to 65 536 devices, and the "
+                   "mesh has more");
   paths_ = resultPaths(*job_.program);
   if (!findExpected())
     return 2;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RunProgram.h"
 #include "shardtype/Report/Picture.h"
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace shardtype;
@@ -53,6 +54,9 @@ static std::string memoryRefusal(const Interpreter &interpreter,
                                  StringRef allowed) {
   uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                      static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  rlimit addresses;
+  if (getrlimit(RLIMIT_AS, &addresses) == 0) // `ulimit -v`
+    machine = std::min<uint64_t>(machine, addresses.rlim_cur);
   uint64_t most = machine / 5 * 4;
   if (!allowed.empty()) {
     std::optional<uint64_t> given = readBytes(allowed);

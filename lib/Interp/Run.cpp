@@ -373,10 +373,13 @@ void Run::complete(std::vector<Meet *> members) {
   for (Meet *member : members)
     devices.push_back(static_cast<Device *>(&member->cx.host()));
   auto begin = std::chrono::steady_clock::now();
-  if (llvm::failed(members.front()->complete(members)))
-    return fail(
-        devices.front()->errorHere("'" + members.front()->cx.name().str() +
-                                   "' " + members.front()->cx.message()));
+  if (llvm::failed(members.front()->complete(members))) {
+    size_t at = 0; // Whose fault it is.
+    while (at + 1 < members.size() && members[at]->cx.message().empty())
+      ++at;
+    return fail(devices[at]->errorHere("'" + members[at]->cx.name().str() +
+                                       "' " + members[at]->cx.message()));
+  }
   if (options_.statistics) {
     uint64_t bytes = 0;
     for (Meet *member : members)

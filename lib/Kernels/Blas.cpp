@@ -3,9 +3,13 @@
 #include "Blas.h"
 #include "shardtype/Kernels/Prepare.h"
 #include "llvm/ADT/StringRef.h"
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace shardtype;
 
@@ -41,7 +45,26 @@ struct Library {
 };
 } // namespace
 
+/// It asks for its memory again and again where there is none, for ever.
+static bool hasRoom() {
+  constexpr uint64_t Wanted = uint64_t(256) << 20;
+  rlimit addresses;
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 ||
+      addresses.rlim_cur == RLIM_INFINITY)
+    return true;
+  uint64_t pages = 0;
+  if (FILE *file = fopen("/proc/self/statm", "r")) {
+    if (fscanf(file, "%" SCNu64, &pages) != 1)
+      pages = 0;
+    fclose(file);
+  }
+  uint64_t used = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return used + Wanted < addresses.rlim_cur;
+}
+
 Library::Library() {
+  if (!hasRoom())
+    return;
   chooseEnvironment();
   for (const char *name : {"libopenblas.so.0", "libopenblas.so"})
     if (!handle)

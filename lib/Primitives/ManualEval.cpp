@@ -242,7 +242,6 @@ Task shardtype::allToAllEval(EvalContext &cx) {
 /// Operands: operand, output, input offsets, send sizes, output offsets,
 /// receive sizes. What a sender gives to receiver k stands at entry k.
 static LogicalResult raggedAll(ArrayRef<Meet *> members) {
-  EvalContext &cx = members.front()->cx;
   AxisSet axes = varyingOfOwn(members);
   std::vector<Tensor> results;
   for (Meet *member : members) {
@@ -252,7 +251,7 @@ static LogicalResult raggedAll(ArrayRef<Meet *> members) {
     for (unsigned i : {2u, 3u, 4u})
       if (member->inputs[i].tensor.size() <
           static_cast<int64_t>(members.size()))
-        return cx.fail("has fewer offsets than there are devices");
+        return member->cx.fail("has fewer offsets than there are devices");
   }
   for (Meet *sender : members) {
     const Tensor &operand = sender->inputs[0].tensor;
@@ -262,7 +261,7 @@ static LogicalResult raggedAll(ArrayRef<Meet *> members) {
               to = kernels::integerAt(sender->inputs[4].tensor, k);
       if (from < 0 || count < 0 || to < 0 || operand.rank() == 0 ||
           from + count > operand.dim(0) || to + count > results[k].dim(0))
-        return cx.fail("sends rows that are outside of its arrays");
+        return sender->cx.fail("sends rows that are outside of its arrays");
       if (operand.size() == 0)
         continue;
       uint64_t row = operand.bytes() / static_cast<uint64_t>(operand.dim(0));

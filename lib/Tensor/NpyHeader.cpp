@@ -185,7 +185,8 @@ llvm::Expected<NpyHeader> shardtype::parseNpyHeader(StringRef bytes) {
 
 //===--- Writing ----------------------------------------------------------===//
 
-/// As ml_dtypes has NumPy write them: all but one are bytes without a meaning.
+/// As ml_dtypes has NumPy write them: bytes without a meaning. It writes `<f1`
+/// for float8_e5m2, which NumPy itself cannot read.
 static std::string descrOf(DType dtype) {
   switch (dtype) {
   case DType::Bool:
@@ -194,8 +195,6 @@ static std::string descrOf(DType dtype) {
     return "[('float0', '|V0')]";
   case DType::BF16:
     return "'<V2'";
-  case DType::F8E5M2:
-    return "'<f1'";
   default:
     break;
   }

@@ -114,6 +114,11 @@ def with_partitions(spec: Any, entries: tuple[Any, ...]) -> Any:
     return spec.update(partitions=entries)
 
 
+def is_manual_mesh(mesh: Any) -> bool:
+    """Are all of its axes Manual?"""
+    return bool(mesh.axis_names) and set(mesh.manual_axes) == set(mesh.axis_names)
+
+
 def is_empty_mesh(mesh: Any) -> bool:
     """Whether `mesh` is None or has no axes (that the program knows of)."""
     names = () if mesh is None else tuple(getattr(mesh, "axis_names", ()))

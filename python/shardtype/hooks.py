@@ -186,6 +186,8 @@ class _Hooks:
         if not self.active or tag is None:
             return original(axis_data, sharding, axis)
         jax = compat.require_jax()
+        if compat.is_manual_mesh(sharding.mesh):
+            return original(axis_data, sharding, axis)  # No axis is left to inherit.
         unconstrained = jax.sharding.PartitionSpec.UNCONSTRAINED
         entries = list(compat.partitions(sharding.spec))
         entries += [None] * (axis - len(entries))

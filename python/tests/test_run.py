@@ -163,3 +163,25 @@ def test_wrong_uses_are_said():
         shardtype.run("nothing/there.json")
     with pytest.raises(shardtype.RunFailed, match="'pure_callback' cannot be evaluated"):
         shardtype.run(lambda a: jax.pure_callback(np.sin, a, a), np.float32(1))
+
+
+def test_float8_results_are_read_back():
+    x = jnp.arange(1, 4, dtype=jnp.float8_e5m2)
+    ours = shardtype.run(lambda a: a + a, x)
+    assert ours.dtype == x.dtype
+    np.testing.assert_array_equal(ours.astype(np.float32), [2, 4, 6])
+
+
+@pytest.mark.parametrize("mesh", ["X=8", "X=8:Auto"])
+def test_vmapped_updates_in_a_region(mesh):
+    def update(row):
+        return row.at[0].set(row[1])
+
+    def f(x):
+        return jax.shard_map(jax.vmap(update), in_specs=P("X"), out_specs=P("X"))(x)
+
+    x = np.arange(64, dtype=np.float32).reshape(8, 8)
+    ours = shardtype.run(f, x, mesh=mesh, in_specs=[P("X")])
+    np.testing.assert_array_equal(ours, jax.vmap(update)(x))
+    report = shardtype.check(f, x, mesh=mesh, in_specs=[P("X")])
+    assert report.ok, report

@@ -88,7 +88,8 @@ TEST_CASE("arrays are written as NumPy writes them", "[numpy]") {
     REQUIRE_FALSE(static_cast<bool>(writeNpy(temp.path, *tensor)));
     std::string written = slurp(temp.path);
     bool other = StringRef(one.npy).contains("'fortran_order': True") ||
-                 StringRef(one.npy).contains("'>");
+                 StringRef(one.npy).contains("'>") ||
+                 StringRef(one.npy).contains("'<f1'"); // Which it cannot read.
     if (!other)
       CHECK(written == one.npy);
     same += written == one.npy;
