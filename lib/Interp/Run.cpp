@@ -25,9 +25,10 @@ Run::Run(const Plans &plans, const RunOptions &options, Workers &workers,
       counts_(plans.names.size()), pool_(workers) {
   if (options.account)
     account_->retain();
-  workers_ = options.workers
-                 ? options.workers
-                 : std::max(1u, std::thread::hardware_concurrency());
+  // To count the cores is to read a file.
+  static const unsigned cores =
+      std::max(1u, std::thread::hardware_concurrency());
+  workers_ = options.workers ? options.workers : cores;
 }
 
 Run::~Run() {
