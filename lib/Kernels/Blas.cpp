@@ -31,6 +31,24 @@ static void chooseCore() {
 #endif
 }
 
+/// It refers to thousands of its own functions by name: they are found at once
+/// where it is searched before the program and all other libraries. Sanitizers
+/// refuse that.
+static int openMode() {
+  int mode = RTLD_LAZY | RTLD_LOCAL;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+  return mode;
+#endif
+#endif
+#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) &&                \
+    !defined(__SANITIZE_THREAD__)
+  mode |= RTLD_DEEPBIND;
+#endif
+  return mode;
+}
+
 /// Once.
 static void chooseEnvironment() {
   static const bool chosen = (chooseCore(), true);
@@ -68,7 +86,7 @@ Library::Library() {
   chooseEnvironment();
   for (const char *name : {"libopenblas.so.0", "libopenblas.so"})
     if (!handle)
-      handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+      handle = dlopen(name, openMode());
   if (!handle)
     return;
   using SetThreads = void(int);
