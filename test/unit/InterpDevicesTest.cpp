@@ -396,6 +396,22 @@ TEST_CASE("trips that not all devices make are a deadlock") {
                                   "another way at 'while' at"));
 }
 
+TEST_CASE("an error of a collective is of whom it comes from") {
+  RunError error = failureOf(onSix(R"(c:f32[2]. let
+          k:i32[] = axis_index[axis_name=j]
+          e:bool[] = eq k 2:i32[]
+          n:i32[] = select_n e 0:i32[] 99:i32[]
+          o:i32[3] = broadcast_in_dim[broadcast_dimensions=() shape=(3,) sharding=None] n
+          z:i32[3] = broadcast_in_dim[broadcast_dimensions=() shape=(3,) sharding=None] 0:i32[]
+          l:i32[3] = broadcast_in_dim[broadcast_dimensions=() shape=(3,) sharding=None] 1:i32[]
+          d:f32[2] = ragged_all_to_all[axis_index_groups=None axis_name=('j',)] c c o l z l
+        in (d,))",
+                                   "f32[12]", "f32[12]", "P(('i', 'j'))"));
+  CHECK(error.message ==
+        "'ragged_all_to_all' sends rows that are outside of its arrays");
+  CHECK(StringRef(error.device).ends_with("j=2"));
+}
+
 TEST_CASE("members of groups are named") {
   RunError error = failureOf(onSix(R"(c:f32[2]. let
           k:i32[] = axis_index[axis_name=i]
