@@ -170,9 +170,44 @@ ReportOptions Jobs::report(const Job &job) {
   return report;
 }
 
+/// The axes of a spec that are Auto on a mesh, each once, by name.
+static std::string autoAxes(const Context &cx, const PartitionSpec &spec,
+                            const Mesh &mesh) {
+  AxisSet isAuto = mesh.axesOf(AxisType::Auto), said;
+  std::string names;
+  for (const SpecEntry &entry : spec.partitions)
+    for (StringId name : entry.axes)
+      if (std::optional<unsigned> axis = mesh.find(name);
+          axis && isAuto.contains(*axis) && !said.contains(*axis)) {
+        said |= AxisSet::of(ArrayRef(static_cast<uint8_t>(*axis)));
+        names += (names.empty() ? "" : ", ") + cx.str(name).str();
+      }
+  return names;
+}
+
+/// structure/retype.1: what a spec asks of Auto axes shows nowhere else.
+void Jobs::noteAutoAxes(const Job &job) {
+  const CheckOptions &asked = job.checked->options;
+  const Mesh &mesh = context.meshOrEmpty(job.checked->mesh);
+  auto note = [&](const std::vector<ArgumentSpec> &specs) {
+    for (const ArgumentSpec &spec : specs) {
+      std::string names = autoAxes(context, spec.spec, mesh);
+      if (names.empty())
+        continue;
+      streams.err << "shardtype: note: " << spec.origin << " names '" << names
+                  << "', Auto on this mesh: no type shows it, and it is not "
+                     "checked\n";
+    }
+  };
+  note(asked.in);
+  note(asked.out);
+}
+
 void Jobs::reportText(const Job &job, raw_ostream &os) {
   if (!job.inputErrors.empty())
     printInputErrors(streams.err, job.inputErrors, report(job));
+  if (job.usable())
+    noteAutoAxes(job);
   if (job.usable())
     printCheck(os, *job.checked, report(job));
 }

@@ -38,6 +38,8 @@ public:
   /// Input errors to the error stream, and what `check` says of the program to
   /// `os`.
   void reportText(const Job &job, raw_ostream &os);
+  /// Says on the error stream which specs asked for name Auto axes.
+  void noteAutoAxes(const Job &job);
   /// One object for each job, or a list of them.
   void
   writeJson(llvm::function_ref<void(llvm::json::OStream &, const Job &)> job);
