@@ -56,7 +56,7 @@ sanitizers() {
 thread_sanitizer() { # Of what has threads: the scheduler's tests.
   CC=clang-19 CXX=clang++-19 TARGETS="unit_Interp unit_Plain unit_Stress" \
     bash tools/dev/build.sh build-tsan -DSHARDTYPE_SANITIZE=thread \
-    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 &&
+    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 &&
     build-tsan/test/unit/unit_Interp &&
     build-tsan/test/unit/unit_Stress '~[many]' &&
     build-tsan/test/unit/unit_Plain 'made-up programs*'
