@@ -30,8 +30,7 @@ static Pair threefry(Pair key, uint64_t counter) {
 
 static bool isThreefry(Operation &op, const Tensor &keys) {
   const EqnInfo &info = op.program.info(op.eqn.info);
-  bool known = isKey(keys.dtype()) && itemSize(keys.dtype()) == 8 &&
-               !info.context.valid();
+  bool known = keys.dtype() == DType::KeyFry && !info.context.valid();
   if (!known)
     unsupported(op);
   return known;
