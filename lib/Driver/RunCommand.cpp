@@ -245,7 +245,8 @@ int Runner::run() {
   RunOptions run;
   run.eval.flushDenormals = options_.flushDenormals;
   run.eval.jaxNumbers = options_.jaxNumbers;
-  run.eval.checkCopies = options_.checkRun;
+  // Types of a program with errors do not say which copies are equal.
+  run.eval.checkCopies = options_.checkRun || options_.force;
   run.eval.keepSums =
       options_.devices && llvm::any_of(checked.resultTypes, [&](TypeId type) {
         return isUnreduced(cx_, type);
@@ -302,6 +303,12 @@ int shardtype::runCommand(const Options &options, Streams streams) {
   if (!jobs.prepare())
     return 2;
   jobs.settle();
+  if (jobs.all.size() != 1) {
+    streams.err << "shardtype run: takes one program, and "
+                << options.programs.front() << " has " << jobs.all.size()
+                << '\n';
+    return 2;
+  }
   Job &job = jobs.all.front();
   if (!job.usable() || job.exitCode() == 2) {
     jobs.reportText(job, streams.err);

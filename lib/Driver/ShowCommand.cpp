@@ -5,6 +5,7 @@
 #include "shardtype/IR/Paths.h"
 #include "shardtype/Primitives/All.h"
 #include "shardtype/Report/Picture.h"
+#include "shardtype/Tensor/NumPyText.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -83,6 +84,7 @@ struct FoundValue {
   TypeId type;   // Invalid: no such value, or one without a type.
   Atom atom;     // Of the jaxpr around the regions.
   TypeId inside; // Of a value in a region: its own; `type` is what it is of.
+  VarId inner;   // Likewise.
   std::vector<std::string> names;
 };
 } // namespace
@@ -107,6 +109,7 @@ static void findInRegions(const CheckedProgram &checked, const VarNames &names,
         return;
       found.type = checked.type(around, outer);
       found.atom = outer;
+      found.inner = inner.var();
       found.inside = checked.type(held.instance, inner);
     };
     if (program.name(eqn) == "shard_map") {
@@ -161,6 +164,8 @@ static int showNumbers(const Options &options, Streams streams,
   run.eval.flushDenormals = options.flushDenormals;
   run.eval.jaxNumbers = options.jaxNumbers;
   run.traced.push_back(found.atom.var());
+  if (found.inner.valid())
+    run.traced.push_back(found.inner);
   PreparedRun prepared(checked, primitives, options, "show", path);
   if (int code = prepared.prepare(run, streams.err))
     return code;
@@ -175,6 +180,18 @@ static int showNumbers(const Options &options, Streams streams,
     if (entry.input(i) == found.atom.var())
       return print(argument, sumsOfArgument(cx, found.type, argument));
   RunResult result = prepared.run();
+  for (const RunError &note : result.notes)
+    printRunError(streams.err, *checked.program, path, "warning", note);
+  bool isInner = false; // Computed in a region: each device has its own.
+  for (const Traced &traced : result.traced)
+    if (traced.var == found.inner && traced.value) {
+      streams.out << (isInner ? "" : "\n") << value << " on " << traced.device
+                  << '\n'
+                  << numPyStr(traced.value) << '\n';
+      isInner = true;
+    }
+  if (isInner)
+    return 0;
   if (result.traced.empty()) {
     if (result.error)
       printRunError(streams.err, *checked.program, path, "error",

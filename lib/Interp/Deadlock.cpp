@@ -30,6 +30,7 @@ private:
   Device *nearest(ArrayRef<int64_t> coordinates) const;
   std::string turnsOf(const Device &missing) const;
   std::string placeOf(const BodyFrame &frame) const;
+  std::string callersOf(const Device &of) const;
 
   const Plans &plans_;
   const Waiting &waiting_;
@@ -37,7 +38,8 @@ private:
 };
 } // namespace
 
-/// `model.py:41 (eqns/6)`, or the path alone.
+/// `model.py:41`; without sources the path of the equation, which is that of
+/// the first call where a body has several.
 std::string Group::placeOf(const BodyFrame &frame) const {
   RunError at =
       plans_.errorAt(*frame.plan, frame.plan->steps[frame.pc].equation.eqn, "");
@@ -49,11 +51,24 @@ std::string Group::placeOf(const BodyFrame &frame) const {
   const auto &source = program.frames[frames.front().index()];
   return (source.file.valid() ? program.context().str(source.file).str()
                               : std::string("?")) +
-         ":" + std::to_string(source.line) + " (" + at.path + ")";
+         ":" + std::to_string(source.line);
 }
 
 static StringRef primitiveAt(const BodyFrame &frame) {
   return frame.plan->steps[frame.pc].equation.primitive->info.name;
+}
+
+/// `, in 'cond' at model.py:12`, from the innermost one on.
+std::string Group::callersOf(const Device &of) const {
+  constexpr unsigned Most = 4;
+  std::string text;
+  unsigned shown = 0;
+  for (const auto &frame : llvm::reverse(llvm::drop_end(of.frames()))) {
+    if (++shown > Most)
+      return text + ", ...";
+    text += ", in '" + primitiveAt(*frame).str() + "' at " + placeOf(*frame);
+  }
+  return text;
 }
 
 /// Along the mesh of the devices that wait.
@@ -157,15 +172,15 @@ std::string Group::absent(unsigned place) const {
     return text + "has ended" + turnsOf(missing);
   const BodyFrame &top = missing.top();
   return text + "is at '" + primitiveAt(top).str() + "', " + placeOf(top) +
-         missing.trips() + turnsOf(missing);
+         callersOf(missing) + missing.trips() + turnsOf(missing);
 }
 
 void Group::describe(std::vector<std::string> &lines) const {
-  lines.push_back("'" + first_->cx.name().str() + "' at " +
-                  placeOf(device().top()) + ": " + present() + " for " +
-                  std::to_string(waiting_.members.size() - waiting_.arrived) +
-                  " of " + std::to_string(waiting_.members.size()) +
-                  " devices");
+  lines.push_back(
+      "'" + first_->cx.name().str() + "' at " + placeOf(device().top()) +
+      callersOf(device()) + ": " + present() + " for " +
+      std::to_string(waiting_.members.size() - waiting_.arrived) + " of " +
+      std::to_string(waiting_.members.size()) + " devices");
   unsigned shown = 0;
   for (auto [place, member] : llvm::enumerate(waiting_.members)) {
     if (member)

@@ -95,6 +95,10 @@ RunResult Run::run(std::vector<Argument> arguments) {
       result_.sums.push_back(std::move(value.sums));
       result_.blocks.push_back(std::move(value.blocks));
     }
+  // Devices come to a value in any order.
+  llvm::stable_sort(result_.traced, [](const Traced &a, const Traced &b) {
+    return StringRef(a.device).compare_numeric(b.device) < 0;
+  });
   for (auto [name, row] : llvm::zip_equal(plans_.names, counts_))
     if (row.calls)
       result_.statistics.primitives[name] = row;

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,8 +39,9 @@ def run(
     result is the list of its results.
 
     `in_specs` is as in `check`. `options` are more options of `shardtype run`, such as
-    `["--workers", "1"]` or `["--jax-numbers"]`. Keys go in as JAX makes them and come
-    out as their words.
+    `["--workers", "1"]` or `["--jax-numbers"]`; what they print is printed. Keys go in
+    as JAX makes them and come out as their words. What the run warns of, such as copies
+    that differ, is a Python warning.
 
     Raises `RunFailed` with the program's words if it has errors or its run ends in one,
     `Rejected` if JAX refuses a function with derivatives under the mesh, `ExportError`
@@ -49,6 +51,8 @@ def run(
     on = None if mesh is None else specs.to_mesh(mesh)
     config: JsonObject = {} if on is None else {"mesh": specs.mesh_text(on)}
     if callable(fn):
+        if on is None and in_specs is not None:
+            raise ExportError('in_specs need a mesh, such as mesh="data=4"')
         mode = "plain" if on is None else "auto"
         traced = tracing.trace(fn, args, kwargs, mode=mode, mesh=on, in_specs=None)
         is_marked = traced.plain is not None
@@ -68,6 +72,11 @@ def run(
         raise ExportError(
             "run takes a function, an Exported or the path of a program's file, "
             f"not an {type(fn).__name__}"
+        )
+    if in_specs is not None:
+        raise ExportError(
+            "in_specs are of a function's arguments; for a program give options such as "
+            "[\"--in\", \"x=P('data')\"]"
         )
     return list(_run(executable, fn, [_array(a) for a in args], config, options).values())
 
@@ -128,9 +137,14 @@ def _run(
         call = ["run", path, "--config", place("config"), "-o", place("out.npz"), *options]
         if arrays:
             call += ["--inputs", place("in.npz")]
-        code, _, error = runner.run(executable, call)
+        code, printed, error = runner.run(executable, call)
+        said = error.strip().replace(folder + os.sep, "")
         if code != 0:
-            raise RunFailed(error.strip().replace(folder + os.sep, ""))
+            raise RunFailed("\n".join(filter(None, [printed.strip(), said])))
+        if said:
+            warnings.warn(said, stacklevel=3)
+        if printed:  # What `options` ask for.
+            print(printed, end="")
         with np.load(place("out.npz")) as results:
             return {name: results[name] for name in results.files}
 

@@ -185,3 +185,27 @@ def test_vmapped_updates_in_a_region(mesh):
     np.testing.assert_array_equal(ours, jax.vmap(update)(x))
     report = shardtype.check(f, x, mesh=mesh, in_specs=[P("X")])
     assert report.ok, report
+
+
+def test_copies_that_differ_are_a_warning():
+    def f(x):
+        return jax.shard_map(lambda b: b, in_specs=P("i"), out_specs=P(), check_vma=False)(x)
+
+    x = np.arange(4, dtype=np.float32)
+    with pytest.warns(UserWarning, match="said to be equal on devices where it differs"):
+        ours = shardtype.run(f, x, mesh="i=2", in_specs=[P("i")])
+    np.testing.assert_array_equal(ours, [0, 1])
+
+
+def test_specs_without_a_mesh_or_a_function():
+    x = np.arange(4, dtype=np.float32)
+    with pytest.raises(shardtype.ExportError, match="in_specs need a mesh"):
+        shardtype.run(jnp.sin, x, in_specs=[P("i")])
+    exported = shardtype.export(jnp.sin, x, mode="plain")
+    with pytest.raises(shardtype.ExportError, match="of a function's arguments"):
+        shardtype.run(exported, x, in_specs=[P("i")])
+
+
+def test_what_options_print(capfd):
+    shardtype.run(jnp.sin, np.zeros(2, np.float32), options=["--stats"])
+    assert "1 x sin" in capfd.readouterr().out
