@@ -55,8 +55,34 @@ RunResult Interpreter::run(std::vector<Tensor> arguments) {
                                        std::move_iterator(arguments.end())));
 }
 
+/// What is wrong with the arguments; empty: nothing.
+static std::string refusalOf(const CheckedProgram &checked,
+                             ArrayRef<Argument> arguments) {
+  ArrayRef<TypeId> types = checked.argumentTypes;
+  if (types.size() != arguments.size())
+    return "the program takes " + std::to_string(types.size()) +
+           " arguments, not " + std::to_string(arguments.size());
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    if (argument.blocks || !types[i].valid())
+      continue;
+    const Type &type = checked.program->context().type(types[i]);
+    const Tensor &array = argument.array;
+    if (type.isArray() && (!array || array.dtype() != type.dtype ||
+                           array.shape() != ArrayRef<int64_t>(type.shape)))
+      return "argument " + std::to_string(i) + " is no " +
+             str(checked.program->context(), types[i]);
+  }
+  return "";
+}
+
 RunResult Interpreter::runHeld(std::vector<Argument> arguments) {
   assert(errors().empty() && "errors() says why it cannot run");
+  std::string refusal = refusalOf(impl_->plans.checked(), arguments);
+  if (!refusal.empty()) {
+    RunResult result;
+    result.error.emplace().message = std::move(refusal);
+    return result;
+  }
   return Run(impl_->plans, impl_->options, impl_->workers, impl_->memory)
       .run(std::move(arguments));
 }

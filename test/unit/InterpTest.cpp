@@ -260,3 +260,17 @@ TEST_CASE("windows that JAX types but that nothing can compute end the run") {
               .contains("its windows do not fit its operands"));
   }
 }
+
+TEST_CASE("arguments of another count, dtype or shape are an error") {
+  Running program("{ lambda ; a:f32[2]. let b:f32[2] = sin a in (b,) }");
+  auto refusal = [&](std::vector<Tensor> arguments) {
+    RunResult result = program.run(std::move(arguments));
+    REQUIRE(result.error);
+    CHECK(result.results.empty());
+    return result.error->message;
+  };
+  CHECK(refusal({}) == "the program takes 1 arguments, not 0");
+  CHECK(refusal({counting(DType::F32, {3})}) == "argument 0 is no f32[2]");
+  CHECK(refusal({Tensor::zeros(DType::I32, {2})}) == "argument 0 is no f32[2]");
+  CHECK(refusal({Tensor()}) == "argument 0 is no f32[2]");
+}

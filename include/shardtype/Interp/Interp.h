@@ -102,8 +102,9 @@ public:
   /// The most bytes that values will take at once, by their types; amounts as
   /// in Bytes.h.
   uint64_t predictedBytes() const;
-  /// Runs it on one value per argument, of the arguments' types. Only if there
-  /// are no errors.
+  /// Runs it on one value per argument; others than the arguments' types are
+  /// an error in the result. Only if `errors` is empty. Several threads may run
+  /// it at once.
   RunResult run(std::vector<Tensor> arguments);
   RunResult runHeld(std::vector<Argument> arguments);
 

@@ -93,8 +93,8 @@ private:
 
 /// The departures from the definitions that a run may ask for (spec 09).
 struct EvalOptions {
-  bool flushDenormals = false; // 2.4
-  bool jaxNumbers = false;     // The other places marked [D].
+  bool flushDenormals = false; // As JAX on CPU.
+  bool jaxNumbers = false;     // Its other departures: docs/run.md.
   /// Copies that types prove to be equal are compared all the same.
   bool checkCopies = false;
   /// Partial sums are kept apart (PartialSums.h).
