@@ -1,30 +1,25 @@
 // Npz.cpp - arrays in a .npz archive.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shardtype/Tensor/Npz.h"
-#include "LibZip.h"
 #include "NpyData.h"
-#include "StoredZip.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <zip.h>
 
 using namespace shardtype;
 
 struct NpzReader::State {
-  const LibZip *lib = nullptr;
-  zip_t *zip = nullptr; // Of an archive that is not only stored.
-  std::unique_ptr<llvm::MemoryBuffer> file;
-  std::vector<StoredEntry> stored; // Of `file`.
+  zip_t *zip = nullptr;
   NpyLimits limits;
   std::string alone; // A .npy in place of an archive.
   std::vector<std::string> names;
   std::vector<zip_uint64_t> entries; // Of each name.
   ~State() {
     if (zip)
-      lib->zip_discard(zip);
+      zip_discard(zip);
   }
-  llvm::Error openStored();
-  llvm::Error openOther(StringRef path);
-  llvm::Error add(StringRef name, zip_uint64_t entry);
 };
 
 NpzReader::NpzReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -34,47 +29,12 @@ NpzReader::~NpzReader() = default;
 
 //===--- Reading ----------------------------------------------------------===//
 
-static std::string zipMessage(const LibZip &lib, int code) {
+static std::string zipMessage(int code) {
   zip_error_t error;
-  lib.zip_error_init_with_code(&error, code);
-  std::string text = lib.zip_error_strerror(&error);
-  lib.zip_error_fini(&error);
+  zip_error_init_with_code(&error, code);
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
   return text;
-}
-
-llvm::Error NpzReader::State::add(StringRef name, zip_uint64_t entry) {
-  if (!name.consume_back(".npy"))
-    return llvm::Error::success(); // To NumPy those are bytes, no arrays.
-  if (llvm::is_contained(names, name))
-    return npyError("it has two arrays '" + name + "'");
-  names.push_back(name.str());
-  entries.push_back(entry);
-  return llvm::Error::success();
-}
-
-llvm::Error NpzReader::State::openStored() {
-  for (auto [i, entry] : llvm::enumerate(stored))
-    if (llvm::Error error = add(entry.name, i))
-      return error;
-  return llvm::Error::success();
-}
-
-llvm::Error NpzReader::State::openOther(StringRef path) {
-  lib = libZip();
-  if (!lib)
-    return npyError("it is compressed, or no .npz or .npy file (libzip, which "
-                    "would read it, is not on this machine)");
-  int code = 0;
-  zip = lib->zip_open(path.str().c_str(), ZIP_RDONLY, &code);
-  if (!zip)
-    return npyError(code == ZIP_ER_NOZIP ? "it is no .npz or .npy file"
-                                         : zipMessage(*lib, code));
-  for (zip_int64_t i = 0; i < lib->zip_get_num_entries(zip, 0); ++i) {
-    const char *name = lib->zip_get_name(zip, i, 0);
-    if (llvm::Error error = add(name ? name : "", i))
-      return error;
-  }
-  return llvm::Error::success();
 }
 
 static bool isNpy(const std::string &path) {
@@ -91,17 +51,22 @@ llvm::Expected<NpzReader> NpzReader::open(StringRef path,
     state->names.push_back("arr_0");
     return NpzReader(std::move(state));
   }
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
-  std::optional<std::vector<StoredEntry>> stored;
-  if (file)
-    stored = storedEntries((*file)->getBuffer());
-  if (stored) {
-    state->file = std::move(*file);
-    state->stored = std::move(*stored);
+  int code = 0;
+  state->zip = zip_open(path.str().c_str(), ZIP_RDONLY, &code);
+  if (!state->zip)
+    return npyError(code == ZIP_ER_NOZIP ? "it is no .npz or .npy file"
+                                         : zipMessage(code));
+  llvm::StringSet<> seen;
+  for (zip_int64_t i = 0; i < zip_get_num_entries(state->zip, 0); ++i) {
+    const char *name = zip_get_name(state->zip, i, 0);
+    StringRef text(name ? name : "");
+    if (!text.consume_back(".npy"))
+      continue; // NumPy gives those as bytes; they are no arrays.
+    if (!seen.insert(text).second)
+      return npyError("it has two arrays '" + text + "'");
+    state->names.push_back(text.str());
+    state->entries.push_back(i);
   }
-  if (llvm::Error error = stored ? state->openStored() : state->openOther(path))
-    return error;
   return NpzReader(std::move(state));
 }
 
@@ -115,21 +80,21 @@ namespace {
 /// One open entry.
 class Entry {
 public:
-  Entry(const LibZip &lib, zip_t *zip, zip_uint64_t index) : lib_(lib) {
+  Entry(zip_t *zip, zip_uint64_t index) {
     zip_stat_t stat;
-    lib.zip_stat_init(&stat);
-    bool known = lib.zip_stat_index(zip, index, 0, &stat) == 0 &&
+    zip_stat_init(&stat);
+    bool known = zip_stat_index(zip, index, 0, &stat) == 0 &&
                  (stat.valid & ZIP_STAT_SIZE) &&
                  (stat.valid & ZIP_STAT_COMP_SIZE);
     // Nothing that is compressed gets smaller than a thousandth.
     if (!known || stat.size / 2000 > stat.comp_size)
       return;
     size_ = stat.size;
-    file_ = lib.zip_fopen_index(zip, index, 0);
+    file_ = zip_fopen_index(zip, index, 0);
   }
   ~Entry() {
     if (file_)
-      lib_.zip_fclose(file_);
+      zip_fclose(file_);
   }
   explicit operator bool() const { return file_; }
   uint64_t size() const { return size_; }
@@ -137,7 +102,7 @@ public:
   uint64_t read(char *to, uint64_t count) {
     uint64_t done = 0;
     while (done < count) {
-      zip_int64_t got = lib_.zip_fread(file_, to + done, count - done);
+      zip_int64_t got = zip_fread(file_, to + done, count - done);
       if (got <= 0)
         break;
       done += got;
@@ -147,11 +112,10 @@ public:
   /// Was that all, and is its checksum right?
   bool atEnd() {
     char more;
-    return lib_.zip_fread(file_, &more, 1) == 0;
+    return zip_fread(file_, &more, 1) == 0;
   }
 
 private:
-  const LibZip &lib_;
   zip_file_t *file_ = nullptr;
   uint64_t size_ = 0;
 };
@@ -205,14 +169,6 @@ static llvm::Expected<Tensor> readEntry(Entry &entry,
   return tensor;
 }
 
-static llvm::Expected<Tensor> readStored(const StoredEntry &entry,
-                                         std::optional<DType> expected,
-                                         const NpyLimits &limits) {
-  if (entry.isDamaged())
-    return npyError("it is damaged");
-  return readNpyBytes(entry.data, expected, limits);
-}
-
 llvm::Expected<Tensor> NpzReader::read(StringRef name,
                                        std::optional<DType> expected) const {
   auto at = llvm::find(state_->names, name);
@@ -220,15 +176,8 @@ llvm::Expected<Tensor> NpzReader::read(StringRef name,
     return npyError("there is no array '" + name + "'");
   if (!state_->alone.empty())
     return readNpy(state_->alone, expected, state_->limits);
-  zip_uint64_t number = state_->entries[at - state_->names.begin()];
-  auto readOther = [&] {
-    Entry entry(*state_->lib, state_->zip, number);
-    return readEntry(entry, expected, state_->limits);
-  };
-  llvm::Expected<Tensor> tensor =
-      state_->zip
-          ? readOther()
-          : readStored(state_->stored[number], expected, state_->limits);
+  Entry entry(state_->zip, state_->entries[at - state_->names.begin()]);
+  llvm::Expected<Tensor> tensor = readEntry(entry, expected, state_->limits);
   if (tensor)
     return tensor;
   return npyError("array '" + name +
@@ -237,15 +186,57 @@ llvm::Expected<Tensor> NpzReader::read(StringRef name,
 
 //===--- Writing ----------------------------------------------------------===//
 
+static llvm::Error addEntry(zip_t *zip, const std::string &name,
+                            const std::string &head, StringRef data) {
+  // The archive reads them when it is closed.
+  zip_buffer_fragment_t parts[2] = {
+      {reinterpret_cast<zip_uint8_t *>(const_cast<char *>(head.data())),
+       head.size()},
+      {reinterpret_cast<zip_uint8_t *>(const_cast<char *>(data.data())),
+       data.size()}};
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t *source = zip_source_buffer_fragment_create(
+      parts, data.empty() ? 1 : 2, /*freep=*/0, &error);
+  zip_error_fini(&error);
+  zip_int64_t index =
+      source ? zip_file_add(zip, name.c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+  if (index < 0) {
+    if (source)
+      zip_source_free(source);
+    return npyError("array '" + name + "': " + zip_strerror(zip));
+  }
+  zip_set_file_compression(zip, index, ZIP_CM_STORE, 0);
+  zip_file_set_dostime(zip, index, 0, /*1980-01-01*/ (1 << 5) | 1, 0);
+  return llvm::Error::success();
+}
+
 llvm::Error shardtype::writeNpz(StringRef path, ArrayRef<NamedTensor> tensors) {
-  return llvm::writeToOutput(path, [&](raw_ostream &os) {
-    StoredZipWriter zip(os);
-    for (const auto &[name, tensor] : tensors) {
-      Tensor stored = asStored(tensor);
-      zip.add(name + ".npy", npyHeaderText(tensor.dtype(), npyShape(tensor)),
-              npyData(stored));
-    }
-    zip.finish();
-    return llvm::Error::success();
-  });
+  if (tensors.empty()) // libzip leaves no file where nothing is in it.
+    return llvm::writeToOutput(path, [](raw_ostream &os) {
+      os << "PK\5\6" << std::string(18, '\0');
+      return llvm::Error::success();
+    });
+  int code = 0;
+  zip_t *zip = zip_open(path.str().c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+  if (!zip)
+    return npyError(zipMessage(code));
+  auto discard = llvm::make_scope_exit([&] { zip_discard(zip); });
+  std::vector<std::string> heads; // The archive points into both.
+  std::vector<Tensor> stored;
+  heads.reserve(tensors.size());
+  stored.reserve(tensors.size());
+  for (const NamedTensor &named : tensors) {
+    heads.push_back(
+        npyHeaderText(named.tensor.dtype(), npyShape(named.tensor)));
+    stored.push_back(asStored(named.tensor));
+    if (llvm::Error error = addEntry(zip, named.name + ".npy", heads.back(),
+                                     npyData(stored.back())))
+      return error;
+  }
+  // Writes beside the file and renames.
+  if (zip_close(zip) != 0)
+    return npyError(zip_strerror(zip));
+  discard.release();
+  return llvm::Error::success();
 }
