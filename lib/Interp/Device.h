@@ -90,6 +90,8 @@ public:
   AxisSet manual;
   SmallVector<int64_t, 4> coordinates; // By axis of the mesh.
 
+  unsigned worker = ~0u; // Who stepped it last.
+
   // What it wants when `step` returns Waiting.
   Meet *wantsMeet = nullptr;
   Fork *wantsFork = nullptr;

@@ -192,11 +192,25 @@ void Run::await(std::unique_lock<std::mutex> &lock) {
   --idle_;
 }
 
+/// From the queue, rather one that this worker has stepped before: its values
+/// are in the caches of this core, and its memory is this thread's to free.
+Device &Run::next(unsigned worker) {
+  constexpr size_t Most = 64;
+  auto at = queue_.begin(), end = at + std::min(queue_.size(), Most);
+  auto own = std::find_if(
+      at, end, [&](const Device *device) { return device->worker == worker; });
+  Device &device = **(own == end ? at : own);
+  queue_.erase(own == end ? at : own);
+  device.worker = worker;
+  return device;
+}
+
 void Run::work() {
   MemoryAccount::Scope scope(account_);
   Helpers::Scope helpers(this);
   DenormalMode mode(options_.eval.flushDenormals);
   std::unique_lock lock(queueMutex_);
+  const unsigned self = begun_++;
   while (true) {
     await(lock);
     if (finished_)
@@ -205,12 +219,11 @@ void Run::work() {
       help(lock);
       continue;
     }
-    Device *device = queue_.front();
-    queue_.pop_front();
+    Device &device = next(self);
     lock.unlock();
     if (options_.beforeStep)
       options_.beforeStep();
-    drive(*device);
+    drive(device);
     lock.lock();
     if (--active_ == 0)
       end();

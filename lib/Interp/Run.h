@@ -60,6 +60,7 @@ private:
   };
   void help(std::unique_lock<std::mutex> &lock);
   void await(std::unique_lock<std::mutex> &lock);
+  Device &next(unsigned worker);
   void end();
   void drive(Device &device);
   void arrive(Device &device, Meet &meeting);
@@ -81,6 +82,7 @@ private:
   std::deque<Device *> queue_;
   unsigned active_ = 0;            // Devices in the queue, or being stepped.
   unsigned idle_ = 0;              // Workers that wait.
+  unsigned begun_ = 0;             // Workers, so far.
   std::atomic<uint32_t> calls_{0}; // Changes when there is something to do.
   bool finished_ = false;
   SmallVector<Parts *, 4> parts_; // Some of which nobody has begun.
