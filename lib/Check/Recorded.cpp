@@ -8,6 +8,7 @@
 #include "shardtype/Rules/SpecDiagnostics.h"
 #include "shardtype/Types/Text.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 #include <set>
 
 using namespace shardtype;
@@ -35,11 +36,37 @@ static StackId stackOf(const Program &program, const json::Object &note) {
              : StackId();
 }
 
+namespace {
+/// A note of `context.record`.
+struct Note {
+  size_t index;
+  json::Object object;
+  StringRef kind() const { return object.getString("kind").value_or(""); }
+  StringRef why() const { return object.getString("why").value_or(""); }
+};
+} // namespace
+
+/// The notes of a recording, in their order.
+static std::vector<Note> notesOf(const Program &program) {
+  std::vector<Note> notes;
+  json::Array list = listAt(program.contextExtra, {"record", "notes"});
+  for (auto [i, value] : llvm::enumerate(list))
+    if (json::Object *object = value.getAsObject())
+      notes.push_back({i, std::move(*object)});
+  return notes;
+}
+
+/// A finding of what a note says is where the note says.
+static void placeAt(const Program &program, const Note &note, Diagnostic &d) {
+  d.stack = stackOf(program, note.object);
+  d.path = "context/record/notes/" + std::to_string(note.index);
+}
+
 /// What is wrong with a spec that could not be built: found again where its
 /// text can be read, else in JAX's words.
-static void describe(Context &cx, MeshId mesh, const json::Object &note,
+static void describe(Context &cx, MeshId mesh, const Note &note,
                      Diagnostic &d) {
-  StringRef text = note.getString("spec").value_or("");
+  StringRef text = note.object.getString("spec").value_or("");
   TextResult<PartitionSpec> spec = parseSpec(cx, text);
   if (spec) {
     unsigned rank = spec->partitions.size();
@@ -53,24 +80,21 @@ static void describe(Context &cx, MeshId mesh, const json::Object &note,
     }
   }
   d.code = diag::SpecDuplicate;
-  d.message =
-      (text + ": " + note.getString("why").value_or("it cannot be built"))
-          .str();
+  d.message = (text + ": " +
+               note.object.getString("why").value_or("it cannot be built"))
+                  .str();
 }
 
 void shardtype::reportDropped(const Program &program, Meshes &meshes,
                               Findings &findings) {
-  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
   std::set<std::pair<uint32_t, std::string>> seen; // Again where it runs again.
-  for (const auto &[i, value] : llvm::enumerate(notes)) {
-    const json::Object *note = value.getAsObject();
-    if (!note || note->getString("kind") != StringRef("dropped"))
+  for (const Note &note : notesOf(program)) {
+    if (note.kind() != "dropped")
       continue;
     Diagnostic d;
-    describe(program.context(), meshes.now(), *note, d);
+    describe(program.context(), meshes.now(), note, d);
     d.level = info(d.code).level;
-    d.stack = stackOf(program, *note);
-    d.path = "context/record/notes/" + std::to_string(i);
+    placeAt(program, note, d);
     if (seen.insert({d.stack.raw(), d.message}).second)
       findings.add(std::move(d));
   }
@@ -91,21 +115,26 @@ static std::optional<json::Object> derivedOf(const Program &program,
   return object ? std::optional(*object) : std::nullopt;
 }
 
-/// The regions that were recorded without the check, for the reason that a note
-/// gives; one that no region names is about some of them all.
-static std::vector<EqnId> regionsOfNote(const Program &program, int64_t note,
-                                        bool isNamed) {
-  std::vector<EqnId> regions;
+namespace {
+/// The regions that were recorded without the check.
+struct UncheckedRegions {
+  std::vector<EqnId> all;
+  std::map<int64_t, std::vector<EqnId>> byNote; // Which says why.
+  explicit UncheckedRegions(const Program &program);
+};
+} // namespace
+
+UncheckedRegions::UncheckedRegions(const Program &program) {
   for (uint32_t i = 0; i < program.eqns.size(); ++i) {
     if (program.name(program.eqns[i]) != "shard_map")
       continue;
     std::optional<json::Object> derived = derivedOf(program, program.eqns[i]);
     if (!derived || derived->getString("vma") != StringRef("off"))
       continue;
-    if (!isNamed || derived->getInteger("note") == note)
-      regions.push_back(EqnId(i));
+    all.push_back(EqnId(i));
+    if (std::optional<int64_t> note = derived->getInteger("note"))
+      byNote[*note].push_back(EqnId(i));
   }
-  return regions;
 }
 
 /// Equations in and below a region.
@@ -151,23 +180,22 @@ static Diagnostic refusal(StringRef why) {
 void shardtype::reportRefusedRegions(const Program &program,
                                      const DiagnosticList &diagnostics,
                                      Findings &findings) {
-  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
-  for (const auto &[i, value] : llvm::enumerate(notes)) {
-    const json::Object *note = value.getAsObject();
-    if (!note || note->getString("kind") != StringRef("vma"))
+  std::optional<UncheckedRegions> unchecked;
+  for (const Note &note : notesOf(program)) {
+    if (note.kind() != "vma")
       continue;
-    int64_t index = static_cast<int64_t>(i);
-    std::vector<EqnId> regions = regionsOfNote(program, index, true);
-    if (regions.empty())
-      regions = regionsOfNote(program, index, false);
-    StringRef why = note->getString("why").value_or("");
-    if (isExplained(program, regions, why, diagnostics))
+    if (!unchecked)
+      unchecked.emplace(program);
+    auto named = unchecked->byNote.find(static_cast<int64_t>(note.index));
+    // One that no region names is about some of them all.
+    ArrayRef<EqnId> regions =
+        named != unchecked->byNote.end() ? named->second : unchecked->all;
+    if (isExplained(program, regions, note.why(), diagnostics))
       continue;
-    Diagnostic d = refusal(why);
-    d.stack = stackOf(program, *note);
+    Diagnostic d = refusal(note.why());
+    placeAt(program, note, d);
     if (!d.stack.valid() && regions.size() == 1)
       d.stack = program.info(program.eqn(regions.front()).info).stack;
-    d.path = "context/record/notes/" + std::to_string(i);
     findings.add(std::move(d));
   }
 }
@@ -188,48 +216,39 @@ void shardtype::reportPassedChecks(const Program &program,
                                    Findings &findings) {
   const Context &cx = program.context();
   std::set<std::pair<uint32_t, std::string>> seen;
-  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
-  for (const auto &[i, value] : llvm::enumerate(notes)) {
-    const json::Object *note = value.getAsObject();
-    std::optional<diag::Code> code =
-        note ? codeOfNote(note->getString("kind").value_or("")) : std::nullopt;
+  for (const Note &note : notesOf(program)) {
+    std::optional<diag::Code> code = codeOfNote(note.kind());
     if (!code)
       continue;
-    StackId stack = stackOf(program, *note);
-    const Frame *own = ownFrame(program, stack);
-    bool found = llvm::any_of(diagnostics.all(), [&](const Diagnostic &d) {
-      const Frame *frame = ownFrame(program, d.stack);
-      return d.code == *code && // Also where a choice has mended it.
+    Diagnostic d = refusal(note.why());
+    placeAt(program, note, d);
+    const Frame *own = ownFrame(program, d.stack);
+    bool found = llvm::any_of(diagnostics.all(), [&](const Diagnostic &other) {
+      const Frame *frame = ownFrame(program, other.stack);
+      return other.code == *code && // Also where a choice has mended it.
              (!own || (frame && frame->line == own->line &&
                        cx.str(frame->file) == cx.str(own->file)));
     });
-    std::string why = note->getString("why").value_or("").str();
-    if (found || !seen.insert({stack.raw(), why}).second)
-      continue;
-    Diagnostic d = refusal(why);
-    d.stack = stack;
-    d.path = "context/record/notes/" + std::to_string(i);
-    findings.add(std::move(d));
+    if (!found && seen.insert({d.stack.raw(), note.why().str()}).second)
+      findings.add(std::move(d));
   }
 }
 
 void shardtype::reportUnbound(const Program &program,
                               const DiagnosticList &diagnostics,
                               Findings &findings) {
-  bool found = llvm::any_of(diagnostics.all(), [](const Diagnostic &d) {
-    return d.code == diag::UnboundAxis && d.level == Level::Error;
-  });
-  json::Array notes = listAt(program.contextExtra, {"record", "notes"});
-  for (const auto &[i, value] : llvm::enumerate(notes)) {
-    const json::Object *note = value.getAsObject();
-    if (found || !note || note->getString("kind") != StringRef("unbound"))
+  if (llvm::any_of(diagnostics.all(), [](const Diagnostic &d) {
+        return d.code == diag::UnboundAxis && d.level == Level::Error;
+      }))
+    return;
+  for (const Note &note : notesOf(program)) {
+    if (note.kind() != "unbound")
       continue;
     Diagnostic d;
     d.code = diag::UnboundAxis;
     d.level = info(d.code).level;
-    d.message = note->getString("why").value_or("").str();
-    d.stack = stackOf(program, *note);
-    d.path = "context/record/notes/" + std::to_string(i);
+    d.message = note.why().str();
+    placeAt(program, note, d);
     findings.add(std::move(d));
   }
 }
