@@ -135,7 +135,9 @@ struct Search {
 };
 } // namespace
 
-static Search searchOf(const Program &program, const Value &prim) {
+static Search searchOf(EvalContext &cx) {
+  const Program &program = cx.program();
+  const Value &prim = *cx.params<HiCall>().prim;
   Search search;
   if (const Value *v = structField(program, prim, "batch_dims"))
     readParam(program, *v, search.batchDims);
@@ -146,8 +148,8 @@ static Search searchOf(const Program &program, const Value &prim) {
   return search;
 }
 
-static std::string searchRefusal(EvalContext &cx, const Value &prim) {
-  Search search = searchOf(cx.program(), prim);
+static std::string searchRefusal(EvalContext &cx) {
+  Search search = searchOf(cx);
   const Type &sorted = cx.operandType(0), &query = cx.operandType(1);
   bool fits = search.batchDims >= 0 && search.dimension == search.batchDims &&
               sorted.rank() == search.batchDims + 1 &&
@@ -157,8 +159,8 @@ static std::string searchRefusal(EvalContext &cx, const Value &prim) {
 }
 
 /// One sorted row for each batch entry, and its queries.
-static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
-  Search search = searchOf(cx.program(), prim);
+static LogicalResult searchSortedEval(EvalContext &cx) {
+  Search search = searchOf(cx);
   const Tensor &sorted = cx.operand(0), &query = cx.operand(1);
   int64_t length = sorted.dim(search.dimension);
   int64_t rows = length == 0 ? 0 : sorted.size() / length;
@@ -181,9 +183,9 @@ static LogicalResult searchSortedEval(EvalContext &cx, const Value &prim) {
 }
 
 /// The searched dims; none: they cannot be read.
-static std::optional<SmallVector<int64_t, 4>> nonzeroAxes(EvalContext &cx,
-                                                          const Value &prim) {
-  const Value *axesValue = structField(cx.program(), prim, "axes");
+static std::optional<SmallVector<int64_t, 4>> nonzeroAxes(EvalContext &cx) {
+  const Value *axesValue =
+      structField(cx.program(), *cx.params<HiCall>().prim, "axes");
   SmallVector<int64_t, 4> axes;
   if (!axesValue || !readParam(cx.program(), *axesValue, axes) ||
       axes.size() != cx.numResults() || !isInteger(cx.resultDType()))
@@ -191,8 +193,12 @@ static std::optional<SmallVector<int64_t, 4>> nonzeroAxes(EvalContext &cx,
   return axes;
 }
 
-static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
-  SmallVector<int64_t, 4> axes = *nonzeroAxes(cx, prim);
+static std::string nonzeroRefusal(EvalContext &cx) {
+  return nonzeroAxes(cx) ? "" : "the parameters of Nonzero cannot be read";
+}
+
+static LogicalResult nonzeroEval(EvalContext &cx) {
+  SmallVector<int64_t, 4> axes = *nonzeroAxes(cx);
   std::vector<Tensor> results =
       kernels::nonzero(cx.operand(0), axes, cx.resultShape().back(),
                        eval::tensorsFrom(cx, 1), cx.resultDType());
@@ -201,55 +207,61 @@ static LogicalResult nonzeroEval(EvalContext &cx, const Value &prim) {
   return success();
 }
 
-static StringRef className(EvalContext &cx) {
+//===--- Classes ----------------------------------------------------------===//
+
+namespace {
+struct HiClass {
+  StringRef name;
+  LogicalResult (*types)(TypingContext &);
+  LogicalResult (*eval)(EvalContext &);
+  std::string (*refusal)(EvalContext &);
+};
+} // namespace
+
+static const HiClass Classes[] = {
+    {"Frexp", frexpTypes, frexpEval, floatsRefusal},
+    {"Ldexp", ldexpTypes, ldexpEval, floatsRefusal},
+    {"Nonzero", nonzero, nonzeroEval, nonzeroRefusal},
+    {"SearchSorted", searchSorted, searchSortedEval, searchRefusal}};
+
+/// Null: it has no rule here.
+static const HiClass *classOf(const Value &prim, StringRef name) {
+  if (prim.kind != Value::HiPrim)
+    return nullptr;
+  const auto *at = llvm::find_if(
+      Classes, [&](const HiClass &known) { return known.name == name; });
+  return at == std::end(Classes) ? nullptr : at;
+}
+
+static StringRef nameOf(const Context &cx, const Value &prim) {
+  return prim.text.valid() ? cx.str(prim.text) : StringRef("call_hi_primitive");
+}
+
+static const HiClass *classOf(EvalContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
-  bool isNamed = prim.kind == Value::HiPrim && prim.text.valid();
-  return isNamed ? cx.program().context().str(prim.text) : StringRef();
+  return classOf(prim, nameOf(cx.context(), prim));
 }
 
 static std::string hiCallRefusal(EvalContext &cx) {
-  const Value &prim = *cx.params<HiCall>().prim;
-  StringRef name = className(cx);
-  if (name == "SearchSorted")
-    return searchRefusal(cx, prim);
-  if (name == "Nonzero")
-    return nonzeroAxes(cx, prim) ? ""
-                                 : "the parameters of Nonzero cannot be read";
-  if (name == "Frexp" || name == "Ldexp")
-    return floatsRefusal(cx);
-  return "what '" + name.str() + "' does is not in the program";
+  if (const HiClass *known = classOf(cx))
+    return known->refusal(cx);
+  return "what '" + nameOf(cx.context(), *cx.params<HiCall>().prim).str() +
+         "' does is not in the program";
 }
 
 static LogicalResult hiCallEval(EvalContext &cx) {
-  const Value &prim = *cx.params<HiCall>().prim;
-  StringRef name = className(cx);
-  if (name == "Frexp")
-    return frexpEval(cx);
-  if (name == "Ldexp")
-    return ldexpEval(cx);
-  return name == "SearchSorted" ? searchSortedEval(cx, prim)
-                                : nonzeroEval(cx, prim);
+  return classOf(cx)->eval(cx);
 }
-
-//===--- The row ----------------------------------------------------------===//
 
 /// hi_call/type.1
 static LogicalResult hiCallTypes(TypingContext &cx) {
   const Value &prim = *cx.params<HiCall>().prim;
-  StringRef name = prim.text.valid() ? cx.context().str(prim.text)
-                                     : StringRef("call_hi_primitive");
-  if (prim.kind != Value::HiPrim)
-    return cx.unknownPrimitive(name);
-  if (name == "SearchSorted")
-    return searchSorted(cx);
-  if (name == "Nonzero")
-    return nonzero(cx);
-  if (name == "Frexp")
-    return frexpTypes(cx);
-  if (name == "Ldexp")
-    return ldexpTypes(cx);
-  return cx.unknownPrimitive(name);
+  StringRef name = nameOf(cx.context(), prim);
+  const HiClass *known = classOf(prim, name);
+  return known ? known->types(cx) : cx.unknownPrimitive(name);
 }
+
+//===--- The row ----------------------------------------------------------===//
 
 static const Primitive Rows[] = {
     {.info = {"call_hi_primitive", schemaOf<HiCall>, PrintStyle::HiPrim},
