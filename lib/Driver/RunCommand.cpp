@@ -80,6 +80,8 @@ private:
 } // namespace
 
 bool Runner::findTraced(RunOptions &run) {
+  if (options_.trace.empty())
+    return true;
   llvm::DenseSet<uint32_t> results;
   for (const Eqn &eqn : job_.program->eqns)
     for (unsigned i = 0; i < eqn.numResults; ++i)
