@@ -264,11 +264,6 @@ LogicalResult shardtype::findArrays(const CheckedProgram &checked,
 
 //===--- Blocks -----------------------------------------------------------===//
 
-bool shardtype::isUnreduced(const Context &cx, TypeId type) {
-  return type.valid() && cx.type(type).isArray() &&
-         !cx.type(type).sharding.unreduced.empty();
-}
-
 void shardtype::printBlocks(raw_ostream &os, const Context &cx, TypeId type,
                             const Tensor &value, const PartialSumsRef &sums,
                             MeshId placed) {

@@ -26,9 +26,6 @@ SmallVector<std::string, 3> arrayNames(std::string path, size_t position);
 LogicalResult findArrays(const CheckedProgram &checked, const Options &options,
                          StringRef verb, RunArrays &arrays, raw_ostream &err);
 
-/// Is this an array of partial sums over axes that are not Manual?
-bool isUnreduced(const Context &cx, TypeId type);
-
 /// The block of each device, by the type; of an unreduced value that of its own
 /// part, or one line that says why parts are not known.
 void printBlocks(raw_ostream &os, const Context &cx, TypeId type,

@@ -26,7 +26,6 @@ private:
   std::string present() const;
   std::string absent(unsigned place) const;
   SmallVector<int64_t, 4> coordinatesOf(unsigned place) const;
-  std::string nameOf(ArrayRef<int64_t> coordinates) const;
   Device *nearest(ArrayRef<int64_t> coordinates) const;
   std::string turnsOf(const Device &missing) const;
   std::string placeOf(const BodyFrame &frame) const;
@@ -84,19 +83,6 @@ SmallVector<int64_t, 4> Group::coordinatesOf(unsigned place) const {
     rest /= size;
   }
   return coordinates;
-}
-
-std::string Group::nameOf(ArrayRef<int64_t> coordinates) const {
-  const Device &like = device();
-  std::string text;
-  for (uint8_t axis : like.manual.list())
-    text += (text.empty() ? "" : ",") +
-            plans_.checked()
-                .program->context()
-                .str(like.mesh->axes[axis].name)
-                .str() +
-            "=" + std::to_string(coordinates[axis]);
-  return text;
 }
 
 /// The device there, or the one around it that has not come into the region.
@@ -167,7 +153,10 @@ std::string Group::present() const {
 std::string Group::absent(unsigned place) const {
   SmallVector<int64_t, 4> coordinates = coordinatesOf(place);
   const Device &missing = *nearest(coordinates);
-  std::string text = "  " + nameOf(coordinates) + " never came: it ";
+  std::string text = "  " +
+                     deviceName(plans_.checked().program->context(),
+                                *device().mesh, device().manual, coordinates) +
+                     " never came: it ";
   if (missing.done || !missing.current())
     return text + "has ended" + turnsOf(missing);
   const BodyFrame &top = missing.top();

@@ -105,17 +105,9 @@ void Device::note(EvalContext &, std::string text) {
 }
 
 std::string Device::name() const {
-  std::string text;
-  if (mesh)
-    for (uint8_t axis : manual.list())
-      text += (text.empty() ? "" : ",") +
-              run_.plans()
-                  .checked()
-                  .program->context()
-                  .str(mesh->axes[axis].name)
-                  .str() +
-              "=" + std::to_string(coordinates[axis]);
-  return text;
+  return mesh ? deviceName(run_.plans().checked().program->context(), *mesh,
+                           manual, coordinates)
+              : "";
 }
 
 std::string Device::trips() const {
@@ -142,18 +134,13 @@ std::optional<SharedKey> Device::sharedKey(const BodyFrame &frame,
   AxisSet alike = manual - varying;
   if (alike.empty())
     return std::nullopt;
-  int64_t others = 1, place = 0;
-  for (uint8_t axis : manual.list()) {
-    if (alike.contains(axis))
-      others *= mesh->axes[axis].size;
-    else
-      place = place * mesh->axes[axis].size + coordinates[axis];
-  }
+  int64_t others = mesh->size(alike);
   if (others == 1)
     return std::nullopt;
   takers = static_cast<unsigned>(others);
-  return SharedKey{frame.moment, frame.pc, varying.bits(),
-                   static_cast<uint64_t>(place)};
+  return SharedKey{
+      frame.moment, frame.pc, varying.bits(),
+      static_cast<uint64_t>(placeAlong(*mesh, manual - alike, coordinates))};
 }
 
 /// Finds the operands of an equation; what they vary over.
@@ -194,11 +181,11 @@ bool Device::runKernel(BodyFrame &frame, const Step &step) {
   }
   SmallVector<PartialSumsRef, 1> sums; // Before operands are taken.
   bool keepsSums = step.hasSums && run_.options().eval.keepSums;
-  if (keepsSums)
+  if (keepsSums) {
     for (Datum *operand : operands)
       operand->assemble(run_.plans().checked().program->context());
-  if (keepsSums)
     sums = sumsOf(step, *this, run_.options().eval, operands);
+  }
   uint64_t begin = run_.options().statistics ? now() : 0;
   EvalContext cx(step.equation, *this, run_.options().eval, operands,
                  step.lastUses, values, frame.control, varying);

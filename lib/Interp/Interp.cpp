@@ -89,7 +89,7 @@ RunResult Interpreter::runHeld(std::vector<Argument> arguments) {
 
 PartialSumsRef shardtype::sumsOfArgument(const Context &cx, TypeId id,
                                          const Tensor &value) {
-  if (!isPartial(cx, id))
+  if (!isUnreduced(cx, id))
     return nullptr;
   const Sharding &to = cx.type(id).sharding;
   Sharding from = to;

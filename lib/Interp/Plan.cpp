@@ -137,7 +137,7 @@ void PlanBuilder::findProducts() {
     for (Atom atom : program_.operandsOf(dot))
       types.push_back(checked_.type(plan_.instance, atom));
     types.push_back(checked_.type(plan_.instance, from));
-    if (llvm::any_of(types, [&](TypeId t) { return isPartial(cx_, t); }))
+    if (llvm::any_of(types, [&](TypeId t) { return isUnreduced(cx_, t); }))
       continue;
     if (auto params = exchangedProduct(program_, dot, eqn, types)) {
       transposed_[at - 1] = {i, std::move(params)};
@@ -354,7 +354,7 @@ void PlanBuilder::addStep(EqnId id) {
       elements += *count;
   }
   step.shares = row && row->eval.kernel() && !hasState && elements >= 256;
-  auto partial = [&](TypeId type) { return isPartial(cx_, type); };
+  auto partial = [&](TypeId type) { return isUnreduced(cx_, type); };
   bool takesSums = llvm::any_of(step.equation.operandTypes, partial);
   step.hasSums = takesSums || llvm::any_of(step.equation.resultTypes, partial);
   plans_.readsSums |=

@@ -287,16 +287,9 @@ void Run::startFork(Device &device, Fork &fork) {
     child->meshId = fork.mesh;
     child->mesh = &mesh;
     child->manual = device.manual | fork.axes;
-    child->coordinates.assign(mesh.rank(), 0);
+    child->coordinates = coordinatesOf(mesh, fork.axes, i);
     for (uint8_t axis : device.manual.list())
       child->coordinates[axis] = device.coordinates[axis];
-    unsigned rest = i;
-    AxisList axes = fork.axes.list();
-    for (size_t k = axes.size(); k-- > 0;) {
-      auto size = static_cast<unsigned>(mesh.axes[axes[k]].size);
-      child->coordinates[axes[k]] = rest % size;
-      rest /= size;
-    }
     child->start(*plan, std::move(fork.inputs[i]),
                  mixHash(device.top().path, place),
                  mixHash(device.top().moment, place));
@@ -337,14 +330,13 @@ bool Run::placeOf(Device &device, Meet &meeting, MeetKey &key, unsigned &size) {
   key.path = device.top().path;
   key.equation = device.top().pc;
   AxisSet named = AxisSet::of(meeting.axes);
-  int64_t others = 0, place = 0, count = 1;
-  for (uint8_t axis : (device.manual - named).list())
-    others = others * device.mesh->axes[axis].size + device.coordinates[axis];
+  int64_t place = 0, count = 1;
   for (uint8_t axis : meeting.axes) {
     place = place * device.mesh->axes[axis].size + device.coordinates[axis];
     count *= device.mesh->axes[axis].size;
   }
-  key.others = others;
+  key.others =
+      placeAlong(*device.mesh, device.manual - named, device.coordinates);
   meeting.place = static_cast<unsigned>(place);
   size = static_cast<unsigned>(count);
   if (meeting.groups.empty())

@@ -6,13 +6,6 @@
 using namespace shardtype;
 using namespace shardtype::interp;
 
-bool interp::isPartial(const Context &cx, TypeId id) {
-  if (!id.valid())
-    return false;
-  const Type &type = cx.type(id);
-  return type.isArray() && !type.sharding.unreduced.empty();
-}
-
 static std::string nameOf(const Step &step) {
   return step.equation.primitive->info.name.str();
 }
@@ -65,7 +58,7 @@ PartialSumsRef BlockRun::refusal() const {
     if (!step_.equation.operandTypes[i].valid() || operands_[i]->cell)
       return lostSums(nameOf(step_));
     const PartialSumsRef &sums = operands_[i]->sums;
-    bool partial = isPartial(cx_, step_.equation.operandTypes[i]);
+    bool partial = isUnreduced(cx_, step_.equation.operandTypes[i]);
     if (partial && (!sums || !sums->known()))
       return sums ? sums : lostSums(nameOf(step_));
     if (partial && !axes_.contains(sums->axes))
@@ -80,7 +73,7 @@ BlockRun::at(ArrayRef<int64_t> coordinates) const {
   SmallVector<Datum *, 4> pointers;
   for (unsigned i = 0; i < operands_.size(); ++i) {
     Tensor block = operands_[i]->tensor;
-    if (operands_[i]->sums && isPartial(cx_, step_.equation.operandTypes[i]))
+    if (operands_[i]->sums && isUnreduced(cx_, step_.equation.operandTypes[i]))
       block = partAt(*operands_[i]->sums, mesh_, coordinates);
     if (differs(i) && block)
       block =
@@ -138,7 +131,7 @@ SmallVector<PartialSumsRef, 1> interp::sumsOf(const Step &step, EvalHost &host,
   MeshId meshId;
   bool alike = true;
   for (TypeId id : step.equation.resultTypes)
-    if (isPartial(cx, id)) {
+    if (isUnreduced(cx, id)) {
       const Sharding &to = cx.type(id).sharding;
       alike &= axes.empty() || axes == to.unreduced;
       axes = to.unreduced;
@@ -167,7 +160,7 @@ SmallVector<PartialSumsRef, 1> interp::sumsOf(const Step &step, EvalHost &host,
         of.push_back(std::move(value.tensor));
   }
   for (auto [i, id] : llvm::enumerate(step.equation.resultTypes))
-    if (isPartial(cx, id))
+    if (isUnreduced(cx, id))
       sums[i] = refused ? refused : makeSums(axes, std::move(parts[i]));
   return sums;
 }
@@ -175,7 +168,7 @@ SmallVector<PartialSumsRef, 1> interp::sumsOf(const Step &step, EvalHost &host,
 void interp::settleSums(const Step &step, MutableArrayRef<Datum> results) {
   const Context &cx = *step.equation.types;
   for (auto [i, value] : llvm::enumerate(results)) {
-    if (!isPartial(cx, step.equation.resultTypes[i])) {
+    if (!isUnreduced(cx, step.equation.resultTypes[i])) {
       value.sums = nullptr;
       continue;
     }

@@ -7,9 +7,6 @@
 
 namespace shardtype::interp {
 
-/// Is a value of this type unreduced over axes that are not Manual?
-bool isPartial(const Context &cx, TypeId type);
-
 /// What devices hold of the results of a kernel's equation: found by running
 /// the kernel on the blocks of each place along their unreduced axes. Null for
 /// results that are not unreduced.

@@ -23,49 +23,39 @@ struct BlockSpec {
   ReductionKind kind = ReductionKind::None;
 };
 
-/// The devices of a region: numbers and coordinates.
+/// The devices of a region.
 class DeviceGrid {
 public:
   DeviceGrid(const Mesh &mesh, AxisSet axes)
-      : mesh_(mesh), axes_(axes.list()), count_(mesh.size(axes)) {}
+      : mesh_(mesh), axes_(axes), count_(mesh.size(axes)) {}
   int64_t count() const { return count_; }
-  int64_t coordinate(int64_t device, uint8_t axis) const {
-    return coordinateOf(mesh_, axes(), device, axis);
+  SmallVector<int64_t, 4> coordinates(int64_t device) const {
+    return coordinatesOf(mesh_, axes_, device);
   }
   /// Is it at 0 along all of these?
   bool isFirst(int64_t device, AxisSet axes) const {
-    return llvm::all_of(axes.list(), [&](uint8_t axis) {
-      return coordinate(device, axis) == 0;
-    });
+    return placeAlong(device, axes) == 0;
   }
   /// The one at the same place, but at 0 along these axes.
   int64_t first(int64_t device, AxisSet axes) const {
-    int64_t index = 0;
-    for (uint8_t axis : axes_)
-      index = index * mesh_.axes[axis].size +
-              (axes.contains(axis) ? 0 : coordinate(device, axis));
-    return index;
-  }
-  /// Where it is along these axes, row-major in the order of the mesh.
-  int64_t placeAlong(int64_t device, AxisSet axes) const {
-    int64_t place = 0;
+    SmallVector<int64_t, 4> at = coordinates(device);
     for (uint8_t axis : axes.list())
-      place = place * mesh_.axes[axis].size + coordinate(device, axis);
-    return place;
+      at[axis] = 0;
+    return shardtype::placeAlong(mesh_, axes_, at);
+  }
+  /// Where it is along these axes.
+  int64_t placeAlong(int64_t device, AxisSet axes) const {
+    return shardtype::placeAlong(mesh_, axes, coordinates(device));
   }
   std::string name(const Context &cx, int64_t device) const {
-    std::string text;
-    for (uint8_t axis : axes_)
-      text += (text.empty() ? "" : ",") + cx.str(mesh_.axes[axis].name).str() +
-              "=" + std::to_string(coordinate(device, axis));
-    return text;
+    return deviceName(cx, mesh_, axes_, coordinates(device));
   }
   const Mesh &mesh() const { return mesh_; }
-  AxisSet axes() const { return AxisSet::of(axes_); }
+  AxisSet axes() const { return axes_; }
 
 private:
   const Mesh &mesh_;
-  AxisList axes_;
+  AxisSet axes_;
   int64_t count_;
 };
 } // namespace
@@ -158,11 +148,9 @@ static Tensor combined(EvalContext &cx, const DeviceGrid &grid,
   if (spec.unreduced.empty())
     return outputs[static_cast<size_t>(first)][result].tensor;
   std::vector<Tensor> parts;
+  AxisSet others = grid.mesh().allAxes() - spec.unreduced;
   for (int64_t device = 0; device < grid.count(); ++device) {
-    bool other = false;
-    for (uint8_t axis : (grid.mesh().allAxes() - spec.unreduced).list())
-      other |= grid.coordinate(device, axis) != grid.coordinate(first, axis);
-    if (!other)
+    if (grid.placeAlong(device, others) == grid.placeAlong(first, others))
       parts.push_back(outputs[static_cast<size_t>(device)][result].tensor);
   }
   kernels::Combine how = spec.kind == ReductionKind::Max ? kernels::Combine::Max

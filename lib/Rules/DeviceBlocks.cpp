@@ -5,24 +5,14 @@
 
 using namespace shardtype;
 
-int64_t shardtype::coordinateOf(const Mesh &mesh, AxisSet axes, int64_t device,
-                                uint8_t axis) {
-  for (uint8_t other : llvm::reverse(axes.list())) {
-    int64_t size = mesh.axes[other].size;
-    if (other == axis)
-      return device % size;
-    device /= size;
-  }
-  return 0;
-}
-
 SmallVector<int64_t, 6> BlockLayout::startsOf(const Mesh &on, int64_t device,
                                               ArrayRef<int64_t> sizes) const {
   SmallVector<int64_t, 6> starts;
+  SmallVector<int64_t, 4> at = coordinatesOf(on, axes, device);
   for (auto [split, size] : llvm::zip_equal(dims, sizes)) {
     int64_t block = 0;
     for (uint8_t axis : split)
-      block = block * on.axes[axis].size + coordinateOf(on, axes, device, axis);
+      block = block * on.axes[axis].size + at[axis];
     starts.push_back(block * size);
   }
   return starts;
@@ -52,9 +42,8 @@ Tensor DeviceBlocks::whole(const Context &cx) const {
   std::vector<std::pair<SmallVector<int64_t, 6>, Tensor>> parts;
   for (auto [device, block] : llvm::enumerate(blocks)) {
     auto number = static_cast<int64_t>(device);
-    bool isCopy = llvm::any_of((layout.axes - split).list(), [&](uint8_t axis) {
-      return coordinateOf(mesh, layout.axes, number, axis) != 0;
-    });
+    bool isCopy = placeAlong(mesh, layout.axes - split,
+                             coordinatesOf(mesh, layout.axes, number)) != 0;
     if (!isCopy)
       parts.emplace_back(layout.startsOf(mesh, number, sizes), block);
   }

@@ -6,6 +6,13 @@
 
 using namespace shardtype;
 
+bool shardtype::isUnreduced(const Context &cx, TypeId id) {
+  if (!id.valid())
+    return false;
+  const Type &type = cx.type(id);
+  return type.isArray() && !type.sharding.unreduced.empty();
+}
+
 PartialSumsRef shardtype::makeSums(AxisSet axes, std::vector<Tensor> parts) {
   auto *sums = new PartialSums;
   sums->axes = axes;
@@ -17,24 +24,6 @@ PartialSumsRef shardtype::lostSums(std::string primitive) {
   auto *sums = new PartialSums;
   sums->lost = std::move(primitive);
   return sums;
-}
-
-int64_t shardtype::placeAlong(const Mesh &mesh, AxisSet axes,
-                              ArrayRef<int64_t> coordinates) {
-  int64_t place = 0;
-  for (uint8_t axis : axes.list())
-    place = place * mesh.axes[axis].size + coordinates[axis];
-  return place;
-}
-
-SmallVector<int64_t, 4> shardtype::coordinatesOf(const Mesh &mesh, AxisSet axes,
-                                                 int64_t place) {
-  SmallVector<int64_t, 4> coordinates(mesh.rank(), 0);
-  for (uint8_t axis : llvm::reverse(axes.list())) {
-    coordinates[axis] = place % mesh.axes[axis].size;
-    place /= mesh.axes[axis].size;
-  }
-  return coordinates;
 }
 
 namespace {

@@ -3,13 +3,13 @@
 #ifndef SHARDTYPE_RULES_DEVICEBLOCKS_H
 #define SHARDTYPE_RULES_DEVICEBLOCKS_H
 
+#include "shardtype/Rules/DevicePlaces.h"
 #include "shardtype/Tensor/Tensor.h"
-#include "shardtype/Types/Context.h"
 
 namespace shardtype {
 
-/// Which block of an array each device of a region holds. Devices are numbered
-/// row-major over `axes`, in the order of the mesh.
+/// Which block of an array each device of a region holds, by number over `axes`
+/// (DevicePlaces.h).
 struct BlockLayout {
   MeshId mesh;
   AxisSet axes;                  // Of the region.
@@ -21,10 +21,6 @@ struct BlockLayout {
   /// Does it give the same blocks to the same devices?
   bool isSame(const Context &cx, const BlockLayout &other) const;
 };
-
-/// The coordinate of a device along one of `axes`.
-int64_t coordinateOf(const Mesh &mesh, AxisSet axes, int64_t device,
-                     uint8_t axis);
 
 /// The blocks, by device; devices that hold the same one share its memory.
 struct DeviceBlocks {

@@ -8,6 +8,7 @@
 #ifndef SHARDTYPE_RULES_PARTIALSUMS_H
 #define SHARDTYPE_RULES_PARTIALSUMS_H
 
+#include "shardtype/Rules/DevicePlaces.h"
 #include "shardtype/Tensor/Tensor.h"
 #include "shardtype/Types/Context.h"
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
@@ -30,12 +31,8 @@ using PartialSumsRef = llvm::IntrusiveRefCntPtr<const PartialSums>;
 PartialSumsRef makeSums(AxisSet axes, std::vector<Tensor> parts);
 PartialSumsRef lostSums(std::string primitive);
 
-/// Where a device is along some axes, as a row-major number.
-int64_t placeAlong(const Mesh &mesh, AxisSet axes,
-                   ArrayRef<int64_t> coordinates);
-/// By axis of the mesh; 0 along other axes.
-SmallVector<int64_t, 4> coordinatesOf(const Mesh &mesh, AxisSet axes,
-                                      int64_t place);
+/// Is it an array with partial sums over axes that are not Manual?
+bool isUnreduced(const Context &cx, TypeId type);
 
 /// The part of a value that a place holds; the axes of `sums` are among those
 /// of the coordinates.
