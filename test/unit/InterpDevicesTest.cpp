@@ -30,17 +30,7 @@ static std::string onSix(const std::string &body, const std::string &in,
 
 /// Options whose schedule differs from run to run.
 static RunOptions shaken(unsigned seed) {
-  static std::atomic<unsigned> counter;
-  RunOptions options;
-  options.workers = 1 + seed % 7;
-  options.beforeStep = [seed] {
-    unsigned x = (counter++ * 2654435761u) ^ seed * 40503u;
-    if (x % 5 == 0)
-      std::this_thread::sleep_for(std::chrono::microseconds(x % 50));
-    else if (x % 3 == 0)
-      std::this_thread::yield();
-  };
-  return options;
+  return shaken(seed, 1 + seed % 7, 5);
 }
 
 using Blocks = std::vector<std::vector<float>>; // By device, row-major.
@@ -320,13 +310,6 @@ static RunError failureOf(const std::string &text,
     CHECK(result.error->notes == first->notes);
   }
   return *first;
-}
-
-static std::string noteText(const RunError &error) {
-  std::string text;
-  for (const std::string &note : error.notes)
-    text += note + "\n";
-  return text;
 }
 
 TEST_CASE("a branch that is not taken by all is a deadlock") {

@@ -7,7 +7,9 @@
 #include "shardtype/IR/Parser.h"
 #include "shardtype/Interp/Interp.h"
 #include "shardtype/Primitives/All.h"
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 namespace shardtype {
 
@@ -47,6 +49,30 @@ struct Running {
     return std::move(result.results);
   }
 };
+
+/// Devices are now and then made to wait before a step: another schedule in
+/// every run. A seed says which, `pauses` how seldom it sleeps.
+inline RunOptions shaken(unsigned seed, unsigned workers, unsigned pauses) {
+  static std::atomic<unsigned> counter;
+  RunOptions options;
+  options.workers = workers;
+  options.beforeStep = [seed, pauses] {
+    unsigned x = (counter++ * 2654435761u) ^ seed * 40503u;
+    if (x % pauses == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(x % 50));
+    else if (x % 3 == 0)
+      std::this_thread::yield();
+  };
+  return options;
+}
+
+/// What an error says below its message.
+inline std::string noteText(const RunError &error) {
+  std::string text;
+  for (const std::string &note : error.notes)
+    text += note + "\n";
+  return text;
+}
 
 inline Tensor counting(DType dtype, ArrayRef<int64_t> shape, float first = 0,
                        float step = 1) {

@@ -79,17 +79,8 @@ static const char *const Busy = R"(
 
 /// As many workers as the seed says, which sleep or step aside now and then.
 static RunOptions shaken(unsigned seed, MemoryAccount *account = nullptr) {
-  static std::atomic<unsigned> counter;
-  RunOptions options;
-  options.workers = 1 + std::mt19937(seed)() % 16;
+  RunOptions options = shaken(seed, 1 + std::mt19937(seed)() % 16, 29);
   options.account = account;
-  options.beforeStep = [seed] {
-    unsigned x = (counter++ * 2654435761u) ^ seed * 40503u;
-    if (x % 29 == 0)
-      std::this_thread::sleep_for(std::chrono::microseconds(x % 50));
-    else if (x % 3 == 0)
-      std::this_thread::yield();
-  };
   return options;
 }
 
@@ -253,9 +244,7 @@ TEST_CASE("trips of loops in loops, the outer first") {
   Running program(text);
   RunResult result = program.run({counting(DType::F32, {4}, 1)});
   REQUIRE(result.error);
-  std::string notes;
-  for (const std::string &note : result.error->notes)
-    notes += note + "\n";
+  std::string notes = noteText(*result.error);
   INFO(notes);
   CHECK(StringRef(notes).contains("i=0,j=0,k=0 (trips 2, 2) waits for"));
   CHECK(StringRef(notes).contains("i=1,j=0,k=0 (trip 2) waits for"));

@@ -28,6 +28,12 @@ Tensor distinct(DType dtype, ArrayRef<int64_t> shape, unsigned argument);
 /// Bit for bit, but that any NaN is as good as another.
 inline constexpr Tolerance Exactly = {.exactZeros = true};
 
+/// Functions of one float that are not exact.
+inline constexpr const char *FloatFunctions[] = {
+    "exp",   "exp2",  "expm1",    "log",  "log1p", "log2",  "sin",  "cos",
+    "tan",   "sinh",  "cosh",     "tanh", "asin",  "acos",  "atan", "asinh",
+    "acosh", "atanh", "logistic", "erf",  "erfc",  "lgamma"};
+
 /// Runs programs on both and counts. A program that the checker refuses is
 /// counted, so that a test can say how many must not be.
 class Both {
