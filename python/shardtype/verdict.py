@@ -128,15 +128,16 @@ def check(
 
     `in_specs` says how the arguments are sharded: a dict from argument paths or
     patterns (`params/**/w`) to specs; a list or tuple with a spec, or a tree of
-    specs, for each positional argument; or one spec for all of these. A spec is a PartitionSpec, its text, a
-    NamedSharding, or an array that has one. Arguments without a spec have the one
-    that they carry, else they are replicated. `out_specs`: a dict from paths of
+    specs, for each positional argument; or one spec for all of these. A spec is a
+    PartitionSpec, its text, a NamedSharding, or an array that has one. Arguments
+    without a spec have the one that they carry, else they are replicated. `out_specs`: a dict from paths of
     results (`result/0`) to specs that they must have.
 
     `logical` are rules from logical names, which specs may use, to mesh axes:
     [("batch", "data"), ("embed", None), ("mlp", ["model", "seq"])]; the first that fits
     wins. `choose`, `constraints` and the codes to `allow`, `warn` of or `deny` are as on
-    the command line of the program; `mode` and `root` as in `export`. `program` is the path of the shardtype program.
+    the command line of the program; `mode` and `root` as in `export`. `program` is the
+    path of the shardtype program.
 
         def test_step_is_well_typed():
             shardtype.check(step, params, batch, mesh="data=4,model=2",
